@@ -1,0 +1,130 @@
+//! Failures as data: what went wrong, where, why, and what to do about it. Rendering is the caller's.
+
+use crate::source::Span;
+
+/// A stable error code with a page of its own (`exo explain E0101`).
+///
+/// Codes are declared once, in `diagnostic/codes.rs`.
+pub use codes::Code;
+
+pub mod codes;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+/// A place that belongs to a diagnostic, with what is to be said about it.
+#[derive(Clone, Debug)]
+pub struct Label {
+    pub span: Span,
+    pub text: String,
+}
+
+/// One frame of the host (Starlark) call stack at the time of a refusal, innermost last.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub function: String,
+    pub span: Span,
+}
+
+/// One message for a person. Lower-case start, one phrase, no final stop; remedies go into `hints`.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    pub severity: Severity,
+    pub code: Code,
+    pub message: String,
+    /// Where it happened.
+    pub primary: Option<Label>,
+    pub labels: Vec<Label>,
+    /// Facts that explain: the condition that could not be shown, a counterexample, the proc with a caret.
+    pub notes: Vec<String>,
+    /// What the user can do.
+    pub hints: Vec<String>,
+    pub host_stack: Vec<Frame>,
+}
+
+impl Diagnostic {
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            primary: None,
+            labels: Vec::new(),
+            notes: Vec::new(),
+            hints: Vec::new(),
+            host_stack: Vec::new(),
+        }
+    }
+
+    pub fn at(mut self, span: &Span, text: impl Into<String>) -> Self {
+        self.primary = Some(Label { span: span.clone(), text: text.into() });
+        self
+    }
+
+    pub fn label(mut self, span: &Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span: span.clone(), text: text.into() });
+        self
+    }
+
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+
+    pub fn hint(mut self, text: impl Into<String>) -> Self {
+        self.hints.push(text.into());
+        self
+    }
+}
+
+/// What a library sees of a refusal (`attempt(...).error`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalKind {
+    Scheduling,
+    InvalidCursor,
+    Parse,
+    Type,
+    Bounds,
+    Memory,
+    Argument,
+    Unequal,
+}
+
+impl RefusalKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            RefusalKind::Scheduling => "scheduling",
+            RefusalKind::InvalidCursor => "invalid_cursor",
+            RefusalKind::Parse => "parse",
+            RefusalKind::Type => "type",
+            RefusalKind::Bounds => "bounds",
+            RefusalKind::Memory => "memory",
+            RefusalKind::Argument => "argument",
+            RefusalKind::Unequal => "unequal",
+        }
+    }
+}
+
+/// A step or definition that was refused: an expected outcome that a library can react to.
+///
+/// `diagnostics` has at least one entry; the first one is the headline.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    pub kind: RefusalKind,
+    /// The operator that refused, or the name of the refused proc.
+    pub operator: String,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Refusal {
+    pub fn new(kind: RefusalKind, operator: impl Into<String>, diagnostic: Diagnostic) -> Self {
+        Refusal { kind, operator: operator.into(), diagnostics: vec![diagnostic] }
+    }
+
+    pub fn message(&self) -> &str {
+        self.diagnostics.first().map_or("", |d| d.message.as_str())
+    }
+}

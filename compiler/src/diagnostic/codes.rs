@@ -1,0 +1,109 @@
+//! Every error code once, with the sentence `exo explain` opens with.
+
+/// A code such as `E0302`. Compare codes, never message texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code(pub &'static str);
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// One entry of the table: the code, its short title, and its explanation (several sentences, with a remedy).
+pub struct Entry {
+    pub code: Code,
+    pub title: &'static str,
+    pub explanation: &'static str,
+}
+
+macro_rules! codes {
+    ($($name:ident = $text:literal, $title:literal, $explanation:literal;)*) => {
+        $(pub const $name: Code = Code($text);)*
+        /// All codes in order, for `exo explain` and the reference.
+        pub const ALL: &[Entry] = &[$(Entry { code: $name, title: $title, explanation: $explanation }),*];
+    };
+}
+
+codes! {
+    // 00xx: reading text
+    SYNTAX = "E0001", "syntax error",
+        "The text is not valid Python syntax. The caret shows the first place that could not be read; the mistake is there or shortly before it.";
+    NOT_IN_DIALECT = "E0002", "Python that the dialect lacks",
+        "Host code is Starlark: Python's syntax without unbounded loops, exceptions, classes and I/O, so that a pack computes the same on every machine. The message names the construct and how to write the same thing here.";
+    OBJECT_SYNTAX = "E0003", "construct outside the object language",
+        "The bodies of `@proc`, `@instr` and `@config` definitions are object code: loops over `seq` or `par`, `if`, assignments, reductions, allocations, windows and calls. Move everything else into host code.";
+    UNDEFINED_NAME = "E0004", "undefined name",
+        "Object code mentions a name that is neither bound in the definition nor visible in the host code around it.";
+    PATTERN = "E0005", "malformed pattern or fragment",
+        "A pattern or an expression given to a scheduling operator could not be read. Patterns use the object language with `_` for holes and an optional ` #k` for the k-th match.";
+    // 01xx: types
+    TYPE = "E0101", "type error",
+        "An expression or statement of object code does not fit the type rules: data never decides control, index arithmetic is affine, and every access gives one index for each dimension.";
+    CALL = "E0102", "call does not fit its callee",
+        "The arguments of a call must agree with the callee's parameters in number, kind, rank, shape, memory and precision.";
+    // 02xx: safety of definitions
+    BOUNDS = "E0201", "access may be out of bounds",
+        "The checker could not show that every access stays inside its buffer or window for all values the control variables can take. Add an assert that limits the sizes, or correct the index.";
+    EXTENT = "E0202", "extent may be negative or empty",
+        "A loop's extent must not be negative, and sizes, allocations and windows need at least one element in each dimension.";
+    ASSERTION = "E0203", "assertion could not be shown",
+        "A callee states a precondition with `assert`. At the call it must follow from what is known there: the caller's own asserts, loop bounds, and conditions around the call.";
+    ALIASING = "E0204", "arguments may alias",
+        "Two arguments of one call reach the same buffer. Callees assume that their buffers are distinct.";
+    RACE = "E0205", "iterations of a parallel loop conflict",
+        "Two iterations of a `par` loop touch one location and at least one of them writes it.";
+    // 03xx: scheduling
+    REFUSED = "E0301", "operator refused",
+        "The operator's condition could not be shown, so the rewrite might change what the program computes. The note gives the condition in your names and, where there is one, values for which it fails.";
+    NO_MATCH = "E0302", "pattern matches nothing",
+        "The pattern was not found in the proc. Print the proc to see its current shape; `_` matches anything and `#k` picks the k-th match.";
+    INVALID_CURSOR = "E0303", "cursor points to nothing",
+        "The place that the cursor pointed to does not exist in this version of the proc, or the cursor belongs to an unrelated proc.";
+    ARGUMENT = "E0304", "wrong argument",
+        "An argument of an operator has the wrong kind or value.";
+    UNIFICATION = "E0305", "code does not match the instruction",
+        "`replace` found a difference between the code and the body of the procedure that should replace it.";
+    NOT_EQUIVALENT = "E0306", "procs are not known to be equivalent",
+        "The two procs do not derive from one algorithm by proven steps.";
+    UNEQUAL = "E0307", "procs computed different results",
+        "The reference interpreter ran both procs on the same inputs and the outputs differ.";
+    LIBRARY = "E0308", "refused by a library",
+        "Library code called `refuse(...)`.";
+    // 04xx: host code
+    HOST = "E0401", "error in host code",
+        "Starlark code failed: a wrong type, a missing key, a wrong number of arguments.";
+    LIMIT = "E0402", "evaluation limit reached",
+        "Evaluation is bounded in steps, memory, call depth and time so that a pack cannot hang or exhaust a machine. The message names the limit and how to raise it.";
+    IMPORT = "E0403", "import cannot be resolved",
+        "The imported pack is not a dependency, the module does not exist, or it does not define the name.";
+    FAILED = "E0404", "failed on purpose",
+        "Host code called `fail(...)`.";
+    TEST = "E0405", "test failed",
+        "An assertion of a test did not hold.";
+    // 05xx: generating C
+    MEMORY = "E0501", "memory cannot do this",
+        "A memory refuses an allocation, a read or a write. Register memories, for example, are only touched by their own instructions.";
+    PRECISION = "E0502", "precisions do not agree",
+        "Operands of one expression must have one precision; only an assignment converts.";
+    EXPORT = "E0503", "exported names clash",
+        "Two exported procs, or an exported proc and a C keyword, would get the same C name.";
+    TEMPLATE = "E0504", "malformed instruction template",
+        "The C template of an instruction names a placeholder that its parameters do not provide.";
+    // 06xx: kernels and packs
+    KERNEL = "E0601", "kernel entry cannot be built",
+        "A `[[kernel]]` entry names an algorithm, schedule or target that does not exist or has the wrong kind.";
+    UNRELATED = "E0602", "schedule returned an unrelated proc",
+        "A schedule must return a proc that derives from the algorithm it was given. This one has another origin, so nothing shows that it computes the same.";
+    CLAIM = "E0603", "claim does not hold",
+        "A pack claims that a schedule is equivalent to an algorithm, but re-running the proof here failed.";
+    UNSAFE = "E0604", "waived check is not allowed",
+        "The code uses `unsafe_skip_check`. In dependencies it is denied unless the manifest allows that pack by name under `[verify] allow-unsafe`.";
+    CONFORMANCE = "E0605", "instruction does not do what its body says",
+        "The C template of an instruction was run and computed something else than its body.";
+}
+
+/// The entry of a code, given as text (`E0302`, any case).
+pub fn explain(text: &str) -> Option<&'static Entry> {
+    ALL.iter().find(|entry| entry.code.0.eq_ignore_ascii_case(text))
+}

@@ -1,0 +1,8 @@
+//! The compiler: object code, schedules and targets in; checked procs and C out. No I/O of its own.
+//!
+//! Modules stand in reading order and use only those above them (`tests/repository` holds it).
+
+pub mod source;
+pub mod diagnostic;
+pub mod world;
+pub mod pipeline;
