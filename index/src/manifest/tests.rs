@@ -1,0 +1,2 @@
+//! Tests of the manifest.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
