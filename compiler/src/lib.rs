@@ -5,4 +5,10 @@
 pub mod source;
 pub mod diagnostic;
 pub mod world;
+pub mod symbol;
+pub mod hardware;
+pub mod loop_ir;
+pub mod cursor;
+pub mod print;
+
 pub mod pipeline;
