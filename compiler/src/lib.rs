@@ -5,4 +5,14 @@
 pub mod source;
 pub mod diagnostic;
 pub mod world;
+pub mod symbol;
+pub mod hardware;
+pub mod loop_ir;
+pub mod cursor;
+pub mod print;
+pub mod typecheck;
+
 pub mod pipeline;
+
+#[cfg(test)]
+pub(crate) mod testing;

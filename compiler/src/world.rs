@@ -43,10 +43,20 @@ pub struct CProgram {
 #[derive(Clone, Debug)]
 pub enum CRun {
     /// It ran to the end; `runner` names how (`native`, `qemu-aarch64`).
-    Ran { runner: String, exit_code: i32, stdout: Vec<u8>, stderr: String },
-    CompileFailed { command: String, stderr: String },
+    Ran {
+        runner: String,
+        exit_code: i32,
+        stdout: Vec<u8>,
+        stderr: String,
+    },
+    CompileFailed {
+        command: String,
+        stderr: String,
+    },
     /// There is no compiler or emulator for it here; the text says what is missing.
-    Unavailable { reason: String },
+    Unavailable {
+        reason: String,
+    },
 }
 
 /// Compiles and runs C on behalf of `check_c` and conformance tests.
@@ -93,9 +103,9 @@ impl World for MemoryWorld {
     }
 
     fn source(&self, module: &ModuleId) -> Result<Arc<SourceFile>, ImportError> {
-        self.modules.get(module).cloned().ok_or_else(|| ImportError::Unreadable {
-            module: module.clone(),
-            reason: "no such module".into(),
-        })
+        self.modules
+            .get(module)
+            .cloned()
+            .ok_or_else(|| ImportError::Unreadable { module: module.clone(), reason: "no such module".into() })
     }
 }

@@ -1,1 +1,17 @@
-//! x
+//! Names, versions, manifests, lockfiles, archives, digests and the resolver: what a pack is, without doing any I/O.
+//!
+//! Bytes and text go in, values come out. Whoever calls this crate reads the disk, keeps the cache and
+//! talks to people; the crate decides what the bytes mean, and refuses what it cannot vouch for.
+//!
+//! Modules stand in reading order and use only those above them.
+
+pub mod name;
+pub mod version;
+
+pub mod digest;
+
+pub mod manifest;
+
+pub mod lockfile;
+
+pub mod archive;

@@ -1,0 +1,6 @@
+//! What a pack may teach the compiler: precisions, memories, instructions, externs, targets.
+
+pub mod precision;
+pub mod memory;
+pub mod extern_function;
+pub mod instruction;

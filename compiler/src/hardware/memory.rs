@@ -1,0 +1,153 @@
+//! Memories: where a buffer lives and how C declares, addresses and frees it there.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::diagnostic::Refusal;
+use crate::symbol::Identity;
+
+/// A memory. Compared by identity: two memories of one name from two packs are different.
+#[derive(Clone)]
+pub struct Memory(Arc<MemoryDefinition>);
+
+pub struct MemoryDefinition {
+    pub identity: Identity,
+    pub name: String,
+    /// A buffer in this memory may be passed where `base` (or its bases) is expected.
+    pub base: Option<Memory>,
+    pub kind: MemoryKind,
+    /// Whether C may read single elements.
+    pub can_read: bool,
+    /// Bytes (or registers) it holds, for analyses; `None` when unlimited.
+    pub capacity: Option<i64>,
+}
+
+/// Who writes a memory's C text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryKind {
+    /// The heap, through `malloc` and `free`.
+    Dram,
+    /// A C array in the function's frame; literal extents only.
+    DramStack,
+    /// A `static` C array; literal extents only.
+    DramStatic,
+    /// A user's memory: text comes from its Starlark functions, see [`MemoryHooks`].
+    User,
+}
+
+impl Memory {
+    pub fn new(definition: MemoryDefinition) -> Self {
+        Memory(Arc::new(definition))
+    }
+
+    /// The default memory.
+    pub fn dram() -> Self {
+        static DRAM: OnceLock<Memory> = OnceLock::new();
+        DRAM.get_or_init(|| Memory::builtin("DRAM", None, MemoryKind::Dram)).clone()
+    }
+
+    pub fn dram_stack() -> Self {
+        static STACK: OnceLock<Memory> = OnceLock::new();
+        STACK.get_or_init(|| Memory::builtin("DRAM_STACK", Some(Memory::dram()), MemoryKind::DramStack)).clone()
+    }
+
+    pub fn dram_static() -> Self {
+        static STATIC: OnceLock<Memory> = OnceLock::new();
+        STATIC.get_or_init(|| Memory::builtin("DRAM_STATIC", Some(Memory::dram()), MemoryKind::DramStatic)).clone()
+    }
+
+    fn builtin(name: &str, base: Option<Memory>, kind: MemoryKind) -> Self {
+        Memory::new(MemoryDefinition {
+            identity: Identity::fresh(),
+            name: name.into(),
+            base,
+            kind,
+            can_read: true,
+            capacity: None,
+        })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Whether a buffer here may be passed where `expected` is asked for.
+    pub fn fits(&self, expected: &Memory) -> bool {
+        let mut at = Some(self);
+        while let Some(memory) = at {
+            if memory == expected {
+                return true;
+            }
+            at = memory.0.base.as_ref();
+        }
+        false
+    }
+}
+
+impl std::ops::Deref for Memory {
+    type Target = MemoryDefinition;
+    fn deref(&self) -> &MemoryDefinition {
+        &self.0
+    }
+}
+
+impl PartialEq for Memory {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.identity == other.0.identity
+    }
+}
+
+impl Eq for Memory {}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.name)
+    }
+}
+
+/// One question to a user's memory. Strings are C text; `shape`, `indices` and `strides` go outermost first.
+#[derive(Clone, Debug)]
+pub enum MemoryQuestion<'a> {
+    /// C emitted once for the memory.
+    Global,
+    Alloc {
+        name: &'a str,
+        c_type: &'a str,
+        shape: &'a [String],
+    },
+    Free {
+        name: &'a str,
+        c_type: &'a str,
+        shape: &'a [String],
+    },
+    /// The lvalue of the addressed element. `is_window`: `base` is a window struct rather than a pointer.
+    Window {
+        c_type: &'a str,
+        is_window: bool,
+        base: &'a str,
+        indices: &'a [String],
+        strides: &'a [String],
+    },
+    Read {
+        place: &'a str,
+    },
+    Write {
+        lhs: &'a str,
+        rhs: &'a str,
+    },
+    Reduce {
+        lhs: &'a str,
+        rhs: &'a str,
+    },
+}
+
+/// Answers for the C text that user code (memories, externs) writes. The script host implements it.
+pub trait Hooks {
+    /// The text, or `None` where the memory (and its bases) does not define that function.
+    fn memory(&self, memory: &Memory, question: &MemoryQuestion<'_>) -> Result<Option<String>, Refusal>;
+
+    /// The C expression of a call to a user's extern; arguments are C text, `c_type` its element type.
+    fn extern_call(&self, function: Identity, arguments: &[String], c_type: &str) -> Result<String, Refusal>;
+
+    /// C emitted once for an extern at one element type.
+    fn extern_global(&self, function: Identity, c_type: &str) -> Result<String, Refusal>;
+}

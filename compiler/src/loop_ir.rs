@@ -1,0 +1,15 @@
+//! LoopIR: the typed, immutable tree of object code. Nodes are shared; an edit copies one path.
+
+pub mod types;
+pub mod expression;
+pub mod statement;
+pub mod procedure;
+pub mod build;
+pub mod visit;
+pub mod substitute;
+pub mod declarations;
+
+pub use expression::{Access, BinaryOp, Const, Expr, ExprKind, ExprNode};
+pub use procedure::{Arg, ArgType, Lineage, Proc};
+pub use statement::{Block, LoopMode, Stmt, StmtKind, StmtNode};
+pub use types::{Control, DataType, Ty};

@@ -1,0 +1,78 @@
+//! Procedures and where they come from.
+
+use std::sync::Arc;
+
+use crate::hardware::instruction::Instruction;
+use crate::hardware::memory::Memory;
+use crate::loop_ir::expression::Expr;
+use crate::loop_ir::statement::Block;
+use crate::loop_ir::types::{Control, DataType};
+use crate::source::Span;
+use crate::symbol::{Identity, Sym};
+
+/// A checked procedure. Immutable; scheduling makes new ones that share subtrees.
+#[derive(Clone, Debug)]
+pub struct Proc {
+    pub name: Arc<str>,
+    pub args: Vec<Arg>,
+    /// Preconditions (`assert`), boolean expressions over the arguments.
+    pub preds: Vec<Expr>,
+    pub body: Block,
+    /// Present for `@instr` procs: calls emit this C instead of a call.
+    pub instr: Option<Instruction>,
+    pub lineage: Lineage,
+    pub span: Span,
+}
+
+/// Equal when written alike with the same bindings, wherever they come from.
+impl PartialEq for Proc {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.args == other.args
+            && self.preds == other.preds
+            && self.instr == other.instr
+            && self.body == other.body
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arg {
+    pub name: Sym,
+    pub ty: ArgType,
+    /// `DRAM` for control arguments, where it means nothing.
+    pub mem: Memory,
+    pub span: Span,
+}
+
+impl PartialEq for Span {
+    /// Places never distinguish nodes.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgType {
+    Control(Control),
+    Data(DataType),
+}
+
+/// Where a proc comes from: what it is proven to be equal to, and on what terms.
+#[derive(Clone, Debug)]
+pub struct Lineage {
+    /// Procs of one family derive from one algorithm by proven steps.
+    pub family: Identity,
+    /// Changes whenever a step changes a precision: procs of one family and one precision class are equal outright,
+    /// others only up to precision.
+    pub precision_class: Identity,
+    /// Obligations that the user waived (`unsafe_skip_check`), oldest first.
+    pub waived: Arc<Vec<String>>,
+}
+
+impl Lineage {
+    /// The lineage of a new algorithm.
+    pub fn origin() -> Self {
+        let family = Identity::fresh();
+        Lineage { family, precision_class: family, waived: Arc::new(Vec::new()) }
+    }
+}
