@@ -2,41 +2,56 @@
 
 mod content;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use exo_compiler::source::{ModuleId, SourceFile};
 use exo_compiler::world::{ImportError, World};
+use exo_index::name::PackName;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use content::{Content, Location, digest_of, read_folder as content_of_folder};
 
 use crate::failure::{Failure, Outcome, nearest};
 
-/// One pack as the world sees it. Names are import names (`neon_conv2d`).
+/// The name of a pack inside the compiler: its import name, which is unique except across vendors.
+pub(crate) fn pack_id(name: &PackName) -> String {
+    match name.vendor() {
+        None => name.import_name(),
+        Some(vendor) => format!("@{vendor}/{}", name.import_name()),
+    }
+}
+
+/// One pack as the world sees it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WorldPack {
+    /// See [`pack_id`].
+    pub(crate) id: String,
+    /// What modules call it (`neon_conv2d`).
     pub(crate) import: String,
-    /// What its modules may import.
-    pub(crate) dependencies: BTreeSet<String>,
+    /// What its modules may import: import names, and the ids they mean.
+    pub(crate) dependencies: BTreeMap<String, String>,
     /// What its tests may import besides.
-    pub(crate) dev_dependencies: BTreeSet<String>,
+    pub(crate) dev_dependencies: BTreeMap<String, String>,
     pub(crate) location: Location,
     /// Diagnostics print this before the path inside the pack; empty for the project itself.
     pub(crate) display_prefix: String,
 }
 
 struct OpenPack {
-    dependencies: BTreeSet<String>,
-    dev_dependencies: BTreeSet<String>,
+    import: String,
+    dependencies: BTreeMap<String, String>,
+    dev_dependencies: BTreeMap<String, String>,
     content: Content,
     display_prefix: String,
 }
 
-/// Packs by import name, and files that belong to no pack.
+/// Packs by id, and files that belong to no pack.
 pub(crate) struct DiskWorld {
     packs: BTreeMap<String, OpenPack>,
+    /// What files that belong to no pack may import.
+    loose_imports: BTreeMap<String, String>,
     loose: Mutex<Loose>,
 }
 
@@ -73,13 +88,14 @@ pub(crate) fn module_of_path(path: &str) -> Option<String> {
 
 impl DiskWorld {
     /// Opens all packs: listings of installed ones are checked, folders with a digest are read and checked whole.
-    pub(crate) fn new(packs: Vec<WorldPack>) -> Outcome<Self> {
+    pub(crate) fn new(packs: Vec<WorldPack>, loose_imports: BTreeMap<String, String>) -> Outcome<Self> {
         let mut open = BTreeMap::new();
         for pack in packs {
             let content = Content::open(pack.location)?;
             open.insert(
-                pack.import,
+                pack.id,
                 OpenPack {
+                    import: pack.import,
                     dependencies: pack.dependencies,
                     dev_dependencies: pack.dev_dependencies,
                     content,
@@ -87,7 +103,7 @@ impl DiskWorld {
                 },
             );
         }
-        Ok(DiskWorld { packs: open, loose: Mutex::default() })
+        Ok(DiskWorld { packs: open, loose_imports, loose: Mutex::default() })
     }
 
     /// A module for a file that belongs to no pack; `display` is how the user called it.
@@ -98,35 +114,31 @@ impl DiskWorld {
     }
 
     /// The modules of a pack's `src` and of its `tests`, sorted.
-    pub(crate) fn modules(&self, import: &str) -> Outcome<(Vec<ModuleId>, Vec<ModuleId>)> {
+    pub(crate) fn modules(&self, id: &str) -> Outcome<(Vec<ModuleId>, Vec<ModuleId>)> {
         let mut sources = Vec::new();
         let mut tests = Vec::new();
-        let files = self.packs.get(import).map(|pack| pack.content.files()).transpose()?.unwrap_or_default();
+        let files = self.packs.get(id).map(|pack| pack.content.files()).transpose()?.unwrap_or_default();
         for path in files {
             let Some(module) = module_of_path(&path) else { continue };
-            let id = ModuleId::new(import, &module);
+            let id = ModuleId::new(id, &module);
             if path.starts_with("tests/") { tests.push(id) } else { sources.push(id) }
         }
         Ok((sources, tests))
     }
 
-    /// Import names of all packs.
-    pub(crate) fn imports(&self) -> impl Iterator<Item = &str> {
-        self.packs.keys().map(String::as_str)
-    }
-
-    fn may_import(&self, from: &ModuleId, pack: &str) -> bool {
-        if from.pack.is_empty() || &*from.pack == pack {
-            return true;
+    /// What a module may import: import names, and the ids they mean.
+    fn imports_of(&self, from: &ModuleId) -> BTreeMap<&str, &str> {
+        let mut imports: BTreeMap<&str, &str> = BTreeMap::new();
+        let Some((id, pack)) = self.packs.get_key_value(&*from.pack) else {
+            imports.extend(self.loose_imports.iter().map(|(import, id)| (import.as_str(), id.as_str())));
+            return imports;
+        };
+        if from.path.starts_with("tests.") {
+            imports.extend(pack.dev_dependencies.iter().map(|(import, id)| (import.as_str(), id.as_str())));
         }
-        let Some(importing) = self.packs.get(&*from.pack) else { return false };
-        importing.dependencies.contains(pack)
-            || (from.path.starts_with("tests.") && importing.dev_dependencies.contains(pack))
-    }
-
-    fn unknown_pack(&self, from: &ModuleId, name: &str) -> ImportError {
-        let known = self.packs.keys().map(String::as_str).filter(|pack| self.may_import(from, pack));
-        ImportError::UnknownPack { name: name.to_string(), nearest: nearest(name, known) }
+        imports.extend(pack.dependencies.iter().map(|(import, id)| (import.as_str(), id.as_str())));
+        imports.insert(&pack.import, id);
+        imports
     }
 
     fn in_pack(&self, pack: &str, path: &str, own: bool) -> Result<ModuleId, ImportError> {
@@ -202,11 +214,12 @@ impl World for DiskWorld {
             let sibling = if sibling.is_empty() { "lib" } else { sibling };
             return if from.pack.is_empty() { self.beside(from, sibling) } else { self.in_pack(&from.pack, sibling, true) };
         }
-        let (pack, path) = import.split_once('.').unwrap_or((import, "lib"));
-        if !self.may_import(from, pack) || !self.packs.contains_key(pack) {
-            return Err(self.unknown_pack(from, pack));
+        let (name, path) = import.split_once('.').unwrap_or((import, "lib"));
+        let imports = self.imports_of(from);
+        match imports.get(name) {
+            Some(id) if self.packs.contains_key(*id) => self.in_pack(id, path, *from.pack == **id),
+            _ => Err(ImportError::UnknownPack { name: name.to_string(), nearest: nearest(name, imports.keys().copied()) }),
         }
-        self.in_pack(pack, path, &*from.pack == pack)
     }
 
     fn source(&self, module: &ModuleId) -> Result<Arc<SourceFile>, ImportError> {

@@ -64,6 +64,10 @@ impl Terminal {
         self.format == Format::Json
     }
 
+    pub(crate) fn is_colored(&self) -> bool {
+        self.color
+    }
+
     pub(crate) fn is_verbose(&self) -> bool {
         self.loudness == Loudness::Verbose
     }

@@ -183,7 +183,7 @@ fn settle(
         return Ok(first);
     }
     let manifest: Manifest = read::manifest(&SourceFile::new(project.layout.manifest_name.clone(), first))?;
-    let lock = plan::resolve(settings, terminal, &Cache::open(settings)?, project, &manifest)?;
+    let lock = plan::resolve(settings, terminal, project, &manifest)?;
     edit(&|pack| match lock.packs.get(&pack.name) {
         Some(locked) if open(pack) => {
             // Written as people write it: `1.2.3` and `^1.2.3` are the same requirement.

@@ -14,6 +14,7 @@ use crate::commands::output_manifest::{self, Written};
 use crate::commands::ready::{Ready, ready};
 use crate::failure::{Exit, Failure, Outcome, count};
 use crate::filesystem;
+use crate::install::plan::Instance;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -57,17 +58,17 @@ pub(super) fn run(arguments: &Build, settings: &Settings, terminal: &Terminal) -
 
 /// Files that the output depends on, as seen from the project. Installed packs do not change, so the lockfile stands for them.
 fn sources(ready: &Ready, output: &KernelOutput) -> Vec<String> {
-    let path_packs: BTreeSet<&str> = ready
+    let path_packs: BTreeSet<String> = ready
         .installed
         .plan
         .instances
         .iter()
         .filter(|instance| matches!(instance.source(), LockedSource::Path(_)))
-        .map(|instance| instance.import.as_str())
+        .map(Instance::id)
         .collect();
     let mut sources = vec![ready.project.layout.manifest_name.clone(), LOCK_FILE.to_string()];
     for module in &output.modules {
-        if (*module.pack == *ready.import || path_packs.contains(&*module.pack))
+        if (*module.pack == *ready.id || path_packs.contains(&*module.pack))
             && let Ok(source) = ready.world.source(module)
         {
             sources.push(source.display_name.clone());

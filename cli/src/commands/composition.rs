@@ -156,7 +156,7 @@ impl Resolver<'_> {
 
     /// The module that a reference means: this pack's face, a dependency's module, or a module of this pack.
     fn module(&self, module: Option<&str>, role: &str, kernel: &str, place: &Range<usize>) -> Result<ModuleId, Diagnostic> {
-        let face = ModuleId::new(&self.ready.import, "lib");
+        let face = ModuleId::new(&self.ready.id, "lib");
         let Some(text) = module else { return Ok(face) };
         let in_packs = self.ready.world.resolve(&face, text);
         let failed = match in_packs {

@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use exo_compiler::diagnostic::codes;
 use exo_compiler::source::ModuleId;
 use exo_index::manifest::DependencySource;
 
 use crate::builtin_packs::Registry;
-use crate::disk_world::{DiskWorld, Location, WorldPack};
+use crate::disk_world::{DiskWorld, Location, WorldPack, pack_id};
+use crate::install::plan::imports;
 use crate::failure::{Failure, Outcome};
 use crate::install::{self, Installed};
 use crate::project::Project;
@@ -21,8 +23,8 @@ pub(crate) struct Ready {
     pub(crate) project: Project,
     pub(crate) installed: Installed,
     pub(crate) world: Arc<DiskWorld>,
-    /// The import name of the project's own pack.
-    pub(crate) import: String,
+    /// The project's own pack in the world.
+    pub(crate) id: String,
 }
 
 /// Installs what the project needs and brings Exo.lock up to date (with `--locked`, refuses where it is not).
@@ -35,6 +37,9 @@ fn from_project(settings: &Settings, terminal: &Terminal, mut project: Project) 
         let installed = install::install(settings, terminal, &project, &project.manifest, true)?;
         let lock = installed.plan.lock.to_string();
         if project.lock_text.as_deref() != Some(lock.as_str()) {
+            if settings.locked {
+                return Err(raw_c_changed(&project, &installed));
+            }
             let (held, again) = Project::hold(settings, terminal)?;
             if again.manifest_file.text != project.manifest_file.text || again.lock_text != project.lock_text {
                 project = again;
@@ -45,21 +50,42 @@ fn from_project(settings: &Settings, terminal: &Terminal, mut project: Project) 
             }
         }
         let mut packs = install::world_packs(&installed.plan.instances);
-        packs.push(own_pack(&project));
-        let import = project.manifest.pack.name.value.import_name();
-        return Ok(Ready { world: Arc::new(DiskWorld::new(packs)?), import, project, installed });
+        let own = own_pack(&project);
+        let id = own.id.clone();
+        // A file of the project that is no part of its pack sees what the pack's tests see.
+        let mut loose = own.dev_dependencies.clone();
+        loose.extend(own.dependencies.clone());
+        loose.insert(own.import.clone(), id.clone());
+        packs.push(own);
+        return Ok(Ready { world: Arc::new(DiskWorld::new(packs, loose)?), id, project, installed });
     }
     Err(Failure::environment("Exo.toml or Exo.lock keeps changing while packs are installed")
         .hint("wait for the other process that changes the project, then run the command again"))
+}
+
+/// With `--locked` versions and trees are as the lockfile says by now, so what differs is counted by verification.
+fn raw_c_changed(project: &Project, installed: &Installed) -> Box<Failure> {
+    let mut failure = Failure::refused("--locked: Exo.lock does not fit").code(codes::LOCK);
+    for (name, pack) in &installed.plan.lock.packs {
+        let locked = project.lock.as_ref().and_then(|lock| lock.packs.get(name));
+        if locked.is_some_and(|locked| locked.raw_c != pack.raw_c) {
+            failure = failure.note(format!("the raw C of `{name} {}` has another digest than Exo.lock says", pack.version));
+        }
+    }
+    if failure.notes.is_empty() {
+        failure = failure.note("it is not written in the form that exo writes");
+    }
+    failure.hint("run `exo install` without --locked and look at what changes in Exo.lock")
 }
 
 /// The project itself as a pack: its files as they are on disk now.
 fn own_pack(project: &Project) -> WorldPack {
     let manifest = &project.manifest;
     WorldPack {
+        id: pack_id(&manifest.pack.name.value),
         import: manifest.pack.name.value.import_name(),
-        dependencies: manifest.dependencies.iter().map(|dependency| dependency.name.import_name()).collect(),
-        dev_dependencies: manifest.dev_dependencies.iter().map(|dependency| dependency.name.import_name()).collect(),
+        dependencies: imports(manifest.dependencies.iter().map(|dependency| &dependency.name)),
+        dev_dependencies: imports(manifest.dev_dependencies.iter().map(|dependency| &dependency.name)),
         location: Location::Folder { folder: project.root().clone(), digest: None },
         display_prefix: String::new(),
     }
@@ -86,7 +112,7 @@ pub(crate) fn world_of_files(
             let ready = from_project(settings, terminal, project)?;
             let root = ready.project.root().canonicalize().unwrap_or_else(|_| ready.project.root().clone());
             let own: Option<Vec<ModuleId>> =
-                paths.iter().map(|path| module_in_project(&root, &ready.import, path)).collect();
+                paths.iter().map(|path| module_in_project(&root, &ready.id, path)).collect();
             if let Some(modules) = own {
                 return Ok((ready.world, modules));
             }
@@ -129,9 +155,9 @@ fn project_around(settings: &Settings, paths: &[std::path::PathBuf]) -> Outcome<
 }
 
 /// The module of a file that is part of the project's pack.
-fn module_in_project(root: &Path, import: &str, path: &Path) -> Option<ModuleId> {
+fn module_in_project(root: &Path, id: &str, path: &Path) -> Option<ModuleId> {
     let relative = path.strip_prefix(root).ok()?.to_str()?.replace('\\', "/");
-    crate::disk_world::module_of_path(&relative).map(|module| ModuleId::new(import, &module))
+    crate::disk_world::module_of_path(&relative).map(|module| ModuleId::new(id, &module))
 }
 
 /// The newest version of each embedded pack.
@@ -143,12 +169,16 @@ fn embedded_world(settings: &Settings) -> Outcome<DiskWorld> {
             |source: &DependencySource| matches!(source, DependencySource::Default | DependencySource::Registry(_));
         let dependencies = pack.manifest.dependencies.iter().filter(|dependency| from_registry(&dependency.source));
         packs.push(WorldPack {
+            id: pack_id(pack.name()),
             import: pack.name().import_name(),
-            dependencies: dependencies.map(|dependency| dependency.name.import_name()).collect(),
+            dependencies: imports(dependencies.map(|dependency| &dependency.name)),
             dev_dependencies: Default::default(),
             location: Location::Memory(pack.unpack()?),
             display_prefix: format!("{}/", pack.name()),
         });
     }
-    DiskWorld::new(packs)
+    // Of two vendors' packs with one import name, the flat name or else the first vendor's is meant.
+    let loose = imports(registry.names().collect::<Vec<_>>().into_iter().rev());
+    let flat = imports(registry.names().filter(|name| name.vendor().is_none()));
+    DiskWorld::new(packs, loose.into_iter().chain(flat).collect())
 }

@@ -33,7 +33,7 @@ impl Work {
 
 pub(super) fn run(arguments: &Test, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let ready = ready(settings, terminal)?;
-    let (sources, tests) = ready.world.modules(&ready.import)?;
+    let (sources, tests) = ready.world.modules(&ready.id)?;
     let mut work: Vec<Work> = tests.into_iter().map(Work::Tests).collect();
     if ready.project.manifest.pack.kind == PackKind::Target {
         work.extend(sources.into_iter().filter(|module| &*module.path == "lib").map(Work::Conformance));

@@ -17,7 +17,7 @@ use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Tree, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let project = Project::open(settings)?;
-    let lock = plan::resolve(settings, terminal, &Cache::open(settings)?, &project, &project.manifest)?;
+    let lock = plan::resolve(settings, terminal, &project, &project.manifest)?;
     let view = View { project: &project, lock: &lock };
     if terminal.is_json() {
         terminal.json(&view.json());

@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &Verify, settings: &Settings, terminal: &Terminal) 
         verify(&instances)?;
     }
     if arguments.all {
-        verify(&plan::embedded(settings, &cache, &Registry::open(settings)?)?)?;
+        verify(&plan::embedded(&cache, &Registry::open(settings)?)?)?;
     }
     summary.finish();
     for skipped in summary.skipped() {

@@ -6,9 +6,10 @@ use super::*;
 
 fn pack(import: &str, dependencies: &[&str], dev: &[&str], files: &[(&str, &str)]) -> WorldPack {
     WorldPack {
+        id: import.into(),
         import: import.into(),
-        dependencies: dependencies.iter().map(|name| name.to_string()).collect(),
-        dev_dependencies: dev.iter().map(|name| name.to_string()).collect(),
+        dependencies: dependencies.iter().map(|name| (name.to_string(), name.to_string())).collect(),
+        dev_dependencies: dev.iter().map(|name| (name.to_string(), name.to_string())).collect(),
         location: Location::Memory(
             files.iter().map(|(path, text)| (path.to_string(), text.as_bytes().to_vec())).collect(),
         ),
@@ -17,12 +18,13 @@ fn pack(import: &str, dependencies: &[&str], dev: &[&str], files: &[(&str, &str)
 }
 
 fn world() -> DiskWorld {
-    DiskWorld::new(vec![
+    let loose = ["std", "neon", "checks"].map(|name| (name.to_string(), name.to_string()));
+    let packs = vec![
         pack("std", &[], &[], &[("src/lib.exo", "a"), ("src/tiling.exo", "b"), ("src/in/ner.exo", "c"), ("tests/t.exo", "t")]),
         pack("neon", &["std"], &["checks"], &[("src/lib.exo", "n"), ("tests/basic.exo", "x"), ("tests/common.exo", "y")]),
         pack("checks", &[], &[], &[("src/lib.exo", "k")]),
-    ])
-    .unwrap()
+    ];
+    DiskWorld::new(packs, loose.into_iter().collect()).unwrap()
 }
 
 #[test]
@@ -108,4 +110,23 @@ fn modules_and_paths_correspond() {
     assert_eq!(module_of_path("src/a.b.exo"), None);
     assert_eq!(module_of_path("README.md"), None);
     assert_eq!(path_of_module("tests.a.b"), "tests/a/b.exo");
+}
+
+#[test]
+fn one_import_name_can_mean_packs_of_two_vendors() {
+    let mut arm = pack("@arm/simd", &[], &[], &[("src/lib.exo", "arm")]);
+    arm.import = "simd".into();
+    let mut intel = pack("@intel/simd", &[], &[], &[("src/lib.exo", "intel")]);
+    intel.import = "simd".into();
+    let mut a = pack("a", &[], &[], &[("src/lib.exo", "")]);
+    a.dependencies.insert("simd".into(), "@arm/simd".into());
+    let mut b = pack("b", &[], &[], &[("src/lib.exo", "")]);
+    b.dependencies.insert("simd".into(), "@intel/simd".into());
+    let world = DiskWorld::new(vec![arm, intel, a, b], BTreeMap::new()).unwrap();
+    let text = |from: &str| {
+        let module = world.resolve(&ModuleId::new(from, "lib"), "simd").unwrap();
+        world.source(&module).unwrap().text.clone()
+    };
+    assert_eq!((text("a").as_str(), text("b").as_str()), ("arm", "intel"));
+    assert_eq!(world.resolve(&ModuleId::new("@arm/simd", "lib"), "simd").unwrap(), ModuleId::new("@arm/simd", "lib"));
 }

@@ -47,7 +47,7 @@ pub(crate) struct Subject {
     pub(crate) version: String,
     /// Tree digest of the pack.
     pub(crate) tree: String,
-    /// Tree digests of all packs it can reach, by import name.
+    /// Tree digests of all packs it can reach, by name.
     pub(crate) dependencies: BTreeMap<String, String>,
     pub(crate) exo: String,
     pub(crate) checker: String,

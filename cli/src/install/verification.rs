@@ -79,7 +79,8 @@ fn reachable<'a>(instance: &'a Instance, by_name: &BTreeMap<&'a PackName, &'a In
     let mut found = BTreeMap::new();
     while let Some(pack) = open.pop() {
         found.insert(&pack.name, pack);
-        for name in &pack.dependencies {
+        let own = if pack.name == instance.name { Some(&instance.dev_dependencies) } else { None };
+        for name in pack.dependencies.iter().chain(own.into_iter().flatten()) {
             if let Some(dependency) = by_name.get(name)
                 && seen.insert(name)
             {
@@ -104,7 +105,7 @@ fn verify_one(
     let name = format!("{} {}", instance.name, instance.version);
     progress.message(&name);
     let others = reach.iter().filter(|other| other.name != instance.name);
-    let dependencies = others.map(|other| (other.import.clone(), other.tree.to_string())).collect();
+    let dependencies = others.map(|other| (other.name.to_string(), other.tree.to_string())).collect();
     let version = instance.version.to_string();
     let subject = Subject::new(instance.name.as_str(), &version, &instance.tree.to_string(), dependencies);
     if use_cached && let Some(verdict) = verdict::load(cache, &subject)? {
@@ -116,7 +117,7 @@ fn verify_one(
     let limits = &settings.limits;
     let request = Request {
         subject,
-        import: instance.import.clone(),
+        id: instance.id(),
         packs: reach.iter().map(|pack| pack.world_pack()).collect(),
         steps: limits.steps,
         heap_bytes: limits.heap_bytes,

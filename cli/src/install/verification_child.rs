@@ -30,8 +30,8 @@ const CPU_BEYOND_LIMIT: u64 = 10;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) subject: Subject,
-    /// Import name of the pack to verify, which is among `packs`.
-    pub(crate) import: String,
+    /// The pack to verify, which is among `packs`.
+    pub(crate) id: String,
     pub(crate) packs: Vec<WorldPack>,
     pub(crate) steps: u64,
     pub(crate) heap_bytes: usize,
@@ -106,8 +106,8 @@ fn limit_resources(request: &Request) -> Outcome<()> {
 }
 
 fn verify(request: &Request) -> Outcome<Answer> {
-    let world = Arc::new(DiskWorld::new(request.packs.clone())?);
-    let (sources, tests) = world.modules(&request.import)?;
+    let world = Arc::new(DiskWorld::new(request.packs.clone(), Default::default())?);
+    let (sources, tests) = world.modules(&request.id)?;
     let limits = request.limits();
     let shared: Arc<dyn World> = world.clone();
     with_compiler(shared, &limits, None, |compilation| examine(request, &world, compilation, &sources, &tests))?
@@ -115,7 +115,7 @@ fn verify(request: &Request) -> Outcome<Answer> {
 
 /// Names of packs that a test imports although only the pack's own developers have them.
 fn dev_imports(request: &Request, world: &DiskWorld, test: &ModuleId) -> Vec<String> {
-    let Some(pack) = request.packs.iter().find(|pack| pack.import == request.import) else {
+    let Some(pack) = request.packs.iter().find(|pack| pack.id == request.id) else {
         return Vec::new();
     };
     let Ok(source) = world.source(test) else {
@@ -126,9 +126,8 @@ fn dev_imports(request: &Request, world: &DiskWorld, test: &ModuleId) -> Vec<Str
         let keyword = words.next()?;
         let module = words.next().filter(|_| keyword == "from" || keyword == "import")?;
         let first = module.split(['.', ',']).next()?;
-        let missing = pack.dev_dependencies.contains(first)
-            && !pack.dependencies.contains(first)
-            && !request.packs.iter().any(|other| other.import == first);
+        let id = pack.dev_dependencies.get(first).filter(|_| !pack.dependencies.contains_key(first))?;
+        let missing = !request.packs.iter().any(|other| other.id == *id);
         missing.then(|| first.to_string())
     });
     imported.collect()
