@@ -57,9 +57,11 @@ fn embed_packs(packages: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
         let Some(manifest) = files.get("Exo.toml").cloned() else { continue };
         let manifest = String::from_utf8(manifest)?;
         let place = folder.join("Exo.toml");
-        let parsed = Manifest::parse(&manifest)
-            .map_err(|errors| format!("{}: {}", place.display(), errors.iter().map(|e| e.message.as_str()).collect::<Vec<_>>().join("; ")))?;
-        let archive = build(&PackFiles { files }, &Limits::default()).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let parsed = Manifest::parse(&manifest).map_err(|errors| {
+            format!("{}: {}", place.display(), errors.iter().map(|e| e.message.as_str()).collect::<Vec<_>>().join("; "))
+        })?;
+        let archive = build(&PackFiles { files }, &Limits::default())
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
         let name = parsed.pack.name.value.as_str().replace(['@', '/'], "_");
         let path = out.join(format!("{name}.tar.zst"));
         fs::write(&path, &archive.bytes)?;

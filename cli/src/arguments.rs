@@ -36,6 +36,7 @@ pub(crate) struct Global {
     /// Refuse to change Exo.lock, and refuse to run where it does not fit
     #[arg(long, global = true)]
     pub(crate) locked: bool,
+    // Nothing in this version opens a connection, so the promise holds with and without it.
     /// Never touch the network
     #[arg(long, global = true)]
     pub(crate) offline: bool,

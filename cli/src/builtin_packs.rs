@@ -119,7 +119,11 @@ impl Registry {
     /// The newest release of every pack, or its newest prerelease where there is no release.
     pub(crate) fn newest(&self) -> impl Iterator<Item = &RegistryPack> {
         self.packs.values().filter_map(|versions| {
-            versions.values().rev().find(|pack| !pack.version().is_prerelease()).or_else(|| versions.values().next_back())
+            versions
+                .values()
+                .rev()
+                .find(|pack| !pack.version().is_prerelease())
+                .or_else(|| versions.values().next_back())
         })
     }
 }

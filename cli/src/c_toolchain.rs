@@ -1,6 +1,6 @@
 //! Compiles and runs C: on this machine where it can, else with a cross compiler and an emulator.
 
-mod process;
+pub(crate) mod process;
 mod search;
 
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use exo_compiler::world::{CProgram, CRun, CRunner};
 
-pub(crate) use search::{Toolchain, machine_features};
 use search::Way;
+pub(crate) use search::{Toolchain, machine_features};
 
 use crate::environment::Environment;
 
@@ -21,8 +21,15 @@ const RUN_TIME: Duration = Duration::from_secs(120);
 pub(crate) struct CToolchain {
     environment: Environment,
     features: Vec<String>,
-    /// Triples that were looked for, with what was found; a linear list, since there are few.
-    found: Mutex<Vec<(String, Vec<String>, Result<Toolchain, String>)>>,
+    /// What was looked for before; a linear list, since there is little.
+    found: Mutex<Vec<Looked>>,
+}
+
+/// An answer of the search.
+struct Looked {
+    triple: String,
+    features: Vec<String>,
+    found: Result<Toolchain, String>,
 }
 
 impl CToolchain {
@@ -33,13 +40,13 @@ impl CToolchain {
     /// How programs for `triple` that need `features` are compiled and run here, or what is missing.
     pub(crate) fn toolchain(&self, triple: &str, features: &[String]) -> Result<Toolchain, String> {
         if let Ok(found) = self.found.lock()
-            && let Some((_, _, known)) = found.iter().find(|(t, f, _)| t == triple && f == features)
+            && let Some(known) = found.iter().find(|known| known.triple == triple && known.features == features)
         {
-            return known.clone();
+            return known.found.clone();
         }
         let answer = search::search(&self.environment, &self.features, triple, features);
         if let Ok(mut found) = self.found.lock() {
-            found.push((triple.to_string(), features.to_vec(), answer.clone()));
+            found.push(Looked { triple: triple.to_string(), features: features.to_vec(), found: answer.clone() });
         }
         answer
     }
@@ -131,7 +138,10 @@ mod tests {
         let text = "#include <stdio.h>\nint main(void) { puts(\"hi\"); fputs(\"e\", stderr); return 3; }\n";
         match run(&program(text)) {
             CRun::Ran { runner, exit_code, stdout, stderr } => {
-                assert_eq!((runner.as_str(), exit_code, stdout.as_slice(), stderr.as_str()), ("native", 3, &b"hi\n"[..], "e"));
+                assert_eq!(
+                    (runner.as_str(), exit_code, stdout.as_slice(), stderr.as_str()),
+                    ("native", 3, &b"hi\n"[..], "e")
+                );
             }
             other => panic!("{other:?}"),
         }

@@ -24,8 +24,10 @@ impl Cache {
     pub(crate) fn open(settings: &Settings) -> Outcome<Self> {
         match &settings.cache {
             Some(parent) => Ok(Cache { root: parent.join(VERSION) }),
-            None => Err(Failure::environment("there is no folder for the cache: neither EXO_CACHE_DIR, XDG_CACHE_HOME nor HOME is set")
-                .hint("set EXO_CACHE_DIR to a folder that exo may write to")),
+            None => Err(Failure::environment(
+                "there is no folder for the cache: neither EXO_CACHE_DIR, XDG_CACHE_HOME nor HOME is set",
+            )
+            .hint("set EXO_CACHE_DIR to a folder that exo may write to")),
         }
     }
 

@@ -143,7 +143,8 @@ impl DiskWorld {
 
     fn in_pack(&self, pack: &str, path: &str, own: bool) -> Result<ModuleId, ImportError> {
         let module = ModuleId::new(pack, path);
-        let unreadable = |failed: Box<Failure>| ImportError::Unreadable { module: module.clone(), reason: reason(&failed) };
+        let unreadable =
+            |failed: Box<Failure>| ImportError::Unreadable { module: module.clone(), reason: reason(&failed) };
         let Some(found) = self.packs.get(pack) else {
             return Err(ImportError::UnknownPack { name: pack.to_string(), nearest: Vec::new() });
         };
@@ -153,8 +154,11 @@ impl DiskWorld {
             return Ok(module);
         }
         let files = found.content.files().map_err(unreadable)?;
-        let modules: Vec<String> =
-            files.iter().filter(|file| own || file.starts_with("src/")).filter_map(|file| module_of_path(file)).collect();
+        let modules: Vec<String> = files
+            .iter()
+            .filter(|file| own || file.starts_with("src/"))
+            .filter_map(|file| module_of_path(file))
+            .collect();
         let nearest = nearest(path, modules.iter().map(String::as_str));
         Err(ImportError::UnknownModule { pack: pack.to_string(), path: path.to_string(), nearest })
     }
@@ -167,9 +171,11 @@ impl DiskWorld {
         let relative = format!("{}.exo", sibling.replace('.', "/"));
         let path = folder.join(&relative);
         if !path.is_file() {
-            let names = std::fs::read_dir(&folder).into_iter().flatten().flatten().filter_map(|entry| {
-                entry.file_name().to_string_lossy().strip_suffix(".exo").map(str::to_string)
-            });
+            let names = std::fs::read_dir(&folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .filter_map(|entry| entry.file_name().to_string_lossy().strip_suffix(".exo").map(str::to_string));
             let names: Vec<String> = names.collect();
             return Err(unknown(nearest(sibling, names.iter().map(String::as_str))));
         }
@@ -212,13 +218,20 @@ impl World for DiskWorld {
     fn resolve(&self, from: &ModuleId, import: &str) -> Result<ModuleId, ImportError> {
         if let Some(sibling) = import.strip_prefix('.') {
             let sibling = if sibling.is_empty() { "lib" } else { sibling };
-            return if from.pack.is_empty() { self.beside(from, sibling) } else { self.in_pack(&from.pack, sibling, true) };
+            return if from.pack.is_empty() {
+                self.beside(from, sibling)
+            } else {
+                self.in_pack(&from.pack, sibling, true)
+            };
         }
         let (name, path) = import.split_once('.').unwrap_or((import, "lib"));
         let imports = self.imports_of(from);
         match imports.get(name) {
             Some(id) if self.packs.contains_key(*id) => self.in_pack(id, path, *from.pack == **id),
-            _ => Err(ImportError::UnknownPack { name: name.to_string(), nearest: nearest(name, imports.keys().copied()) }),
+            _ => Err(ImportError::UnknownPack {
+                name: name.to_string(),
+                nearest: nearest(name, imports.keys().copied()),
+            }),
         }
     }
 

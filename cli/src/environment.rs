@@ -24,9 +24,15 @@ pub(crate) const VARIABLES: &[Variable] = &[
     Variable { name: "CI", meaning: "no progress bars and no colour when set" },
     Variable { name: "TERM", meaning: "`dumb` means no colour and no progress bars" },
     Variable { name: "PATH", meaning: "where C compilers and emulators are looked for" },
-    Variable { name: "EXO_TEST_PACKS", meaning: "for tests only: a folder of packs that replaces the packs in the binary" },
+    Variable {
+        name: "EXO_TEST_PACKS",
+        meaning: "for tests only: a folder of packs that replaces the packs in the binary",
+    },
     Variable { name: "EXO_TEST_KILL_AT", meaning: "for tests only: abort at the N-th file-system step" },
-    Variable { name: "EXO_TEST_FULL_AT", meaning: "for tests only: from the N-th file-system step on the disk is full" },
+    Variable {
+        name: "EXO_TEST_FULL_AT",
+        meaning: "for tests only: from the N-th file-system step on the disk is full",
+    },
 ];
 
 /// The values, as the process was started with.

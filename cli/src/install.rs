@@ -24,10 +24,9 @@ use crate::project::Project;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
-/// What is installed for a project: the packs, in dependency order, and their verdicts.
+/// What is installed for a project: the packs, in dependency order, and what verification found.
 pub(crate) struct Installed {
     pub(crate) plan: Plan,
-    pub(crate) verdicts: BTreeMap<PackName, Verdict>,
     pub(crate) summary: Summary,
 }
 
@@ -52,7 +51,7 @@ pub(crate) fn install(
     }
     summary.finish();
     let plan = plan.with_raw_c(&verdicts);
-    Ok(Installed { plan, verdicts, summary })
+    Ok(Installed { plan, summary })
 }
 
 /// Waived obligations of a dependency are the user's to accept, by name.
@@ -72,10 +71,8 @@ fn deny_waived(manifest: &Manifest, instance: &Instance, verdict: &Verdict) -> O
     for waived in &verdict.waived {
         failure = failure.note(waived.clone());
     }
-    Err(failure.hint(format!(
-        "if you trust them, add this to Exo.toml:\n[verify]\nallow-unsafe = [\"{}\"]",
-        instance.name
-    )))
+    Err(failure
+        .hint(format!("if you trust them, add this to Exo.toml:\n[verify]\nallow-unsafe = [\"{}\"]", instance.name)))
 }
 
 /// The packs of a plan as the compiler's world sees them.

@@ -19,8 +19,6 @@ pub(crate) struct Settings {
     pub(crate) format: Format,
     pub(crate) loudness: Loudness,
     pub(crate) locked: bool,
-    /// Nothing in this version opens a connection, so this only changes messages.
-    pub(crate) offline: bool,
     /// Folder of the cache, without its version part; `None` where neither variables nor a home folder name one.
     pub(crate) cache: Option<PathBuf>,
     pub(crate) limits: Limits,
@@ -50,8 +48,11 @@ impl Settings {
             Some(given) => {
                 let path = directory.join(given);
                 if !path.is_file() {
-                    return Err(Failure::usage(format!("--manifest-path names `{}`, which is no file", given.display()))
-                        .hint("name the Exo.toml file itself, not its folder"));
+                    return Err(Failure::usage(format!(
+                        "--manifest-path names `{}`, which is no file",
+                        given.display()
+                    ))
+                    .hint("name the Exo.toml file itself, not its folder"));
                 }
                 Some(plain(&path))
             }
@@ -65,7 +66,6 @@ impl Settings {
                 (false, false) => Loudness::Normal,
             },
             locked: global.locked || global.frozen,
-            offline: global.offline || global.frozen,
             cache: cache_folder(&environment, &directory),
             limits: limits(&environment)?,
             jobs: jobs(&environment)?,

@@ -51,13 +51,7 @@ impl Terminal {
 
     /// A terminal for messages before the settings are known.
     pub(crate) fn plain(format: Format) -> Self {
-        Terminal {
-            format,
-            loudness: Loudness::Normal,
-            color: false,
-            progress: false,
-            stdout_failure: Mutex::new(None),
-        }
+        Terminal { format, loudness: Loudness::Normal, color: false, progress: false, stdout_failure: Mutex::new(None) }
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -75,10 +69,9 @@ impl Terminal {
     /// Data: what the command was asked for, with its own line ends.
     pub(crate) fn data(&self, text: &str) {
         let mut stdout = std::io::stdout().lock();
-        if let Err(failure) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-            if let Ok(mut first) = self.stdout_failure.lock() {
-                first.get_or_insert(failure);
-            }
+        let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        if let (Err(failure), Ok(mut first)) = (written, self.stdout_failure.lock()) {
+            first.get_or_insert(failure);
         }
     }
 
@@ -136,22 +129,11 @@ impl Terminal {
         }
     }
 
-    pub(crate) fn hint(&self, text: &str) {
-        if self.loudness >= Loudness::Normal {
-            self.error_text(&format!("{}: {text}\n", self.painted(CYAN, "hint")));
-        }
-    }
-
     /// Diagnostics that do not end the command (warnings, failures of single tests).
     pub(crate) fn diagnostics(&self, diagnostics: &[exo_compiler::diagnostic::Diagnostic]) {
         for diagnostic in diagnostics {
             self.error_text(&report::text::render(diagnostic, self.color));
         }
-    }
-
-    /// Text that was laid out elsewhere, such as a child's diagnostics.
-    pub(crate) fn rendered(&self, text: &str) {
-        self.error_text(text);
     }
 
     /// Everything about a failed command, in the form that was asked for.

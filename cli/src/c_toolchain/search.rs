@@ -139,7 +139,9 @@ pub(super) fn search(
     }
     let compiler = format!("{triple}-gcc");
     if on_path(environment.path.as_deref(), &compiler).is_none() {
-        return Err(format!("no C compiler for {triple}: {compiler} is not on the path (Debian: apt-get install gcc-{triple})"));
+        return Err(format!(
+            "no C compiler for {triple}: {compiler} is not on the path (Debian: apt-get install gcc-{triple})"
+        ));
     }
     Ok(Toolchain { compiler: vec![compiler], way: emulator(environment, wanted)? })
 }

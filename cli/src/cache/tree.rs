@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use exo_index::digest::{Blake3, FileDigest, tree_digest};
 use exo_compiler::diagnostic::codes;
+use exo_index::digest::{Blake3, FileDigest, tree_digest};
 
 use crate::cache::Cache;
 use crate::failure::{Failure, Outcome};
@@ -125,7 +125,7 @@ fn write_tree(folder: &Path, listing: &[FileDigest], files: &[(String, Vec<u8>)]
 }
 
 /// Notes that an entry was used, for `exo cache prune`. A cache that cannot be written is still good to read from.
-pub(super) fn record_use(path: &Path) {
+pub(crate) fn record_use(path: &Path) {
     let now = SystemTime::now();
     let recent = fs::metadata(path)
         .and_then(|data| data.modified())

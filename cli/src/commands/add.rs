@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::arguments::Add;
 use crate::builtin_packs::Registry;
-use crate::cache::Cache;
 use crate::commands::new::pack_name;
 use crate::commands::remove::edit_failure;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
@@ -101,8 +100,8 @@ fn wanted(arguments: &Add, settings: &Settings, project: &Project, registry: &Re
 /// The failure for a pack that the registry does not have.
 pub(crate) fn unknown_pack(name: &PackName, registry: &Registry) -> Box<Failure> {
     let near = nearest(name.as_str(), registry.names().map(PackName::as_str));
-    let failure = Failure::refused(format!("there is no pack `{name}` in the packs that come with exo"))
-        .code(codes::RESOLUTION);
+    let failure =
+        Failure::refused(format!("there is no pack `{name}` in the packs that come with exo")).code(codes::RESOLUTION);
     match did_you_mean(&near) {
         Some(suggestion) => failure.hint(suggestion),
         None => {
@@ -134,8 +133,11 @@ fn wanted_path(arguments: &Add, path: &Path, settings: &Settings, project: &Proj
         [text] => {
             let (given, requirement) = split(text);
             if given != name.as_str() {
-                return Err(Failure::refused(format!("the pack in `{}` is called `{name}`, not `{given}`", path.display()))
-                    .hint(format!("write `exo add {name} --path {}`", path.display())));
+                return Err(Failure::refused(format!(
+                    "the pack in `{}` is called `{name}`, not `{given}`",
+                    path.display()
+                ))
+                .hint(format!("write `exo add {name} --path {}`", path.display())));
             }
             requirement.map(str::to_string)
         }
@@ -153,7 +155,9 @@ fn relative(root: &Path, folder: &Path) -> Outcome<String> {
     let up = root.components().skip(shared).map(|_| Component::ParentDir);
     let path: PathBuf = up.chain(folder.components().skip(shared)).collect();
     match path.to_str() {
-        Some("") => Err(Failure::refused("a pack cannot depend on itself").hint("--path takes the folder of another pack")),
+        Some("") => {
+            Err(Failure::refused("a pack cannot depend on itself").hint("--path takes the folder of another pack"))
+        }
         Some(text) => Ok(text.to_string()),
         None => Err(Failure::refused(format!("the path `{}` is not UTF-8", path.display()))),
     }
@@ -169,11 +173,8 @@ fn settle(
 ) -> Outcome<String> {
     let edit = |requirement: &dyn Fn(&Wanted) -> Option<String>| {
         wanted.iter().try_fold(project.manifest_file.text.clone(), |text, pack| {
-            let new = NewDependency {
-                name: pack.name.clone(),
-                requirement: requirement(pack),
-                source: pack.source.clone(),
-            };
+            let new =
+                NewDependency { name: pack.name.clone(), requirement: requirement(pack), source: pack.source.clone() };
             add_dependency(&text, kind, &new).map_err(|error| edit_failure(&project.manifest_file, &text, error))
         })
     };

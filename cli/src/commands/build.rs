@@ -42,17 +42,17 @@ pub(super) fn run(arguments: &Build, settings: &Settings, terminal: &Terminal) -
     for (job, output) in &built {
         if output.up_to_precision {
             let name = &job.request.name;
-            terminal.warning(&format!("`{name}` for `{}` equals its algorithm only up to a change of precision", job.target));
+            terminal.warning(&format!(
+                "`{name}` for `{}` equals its algorithm only up to a change of precision",
+                job.target
+            ));
         }
         for waived in &output.waived {
             terminal.warning(&format!("`{}` for `{}` has a waived check: {waived}", job.request.name, job.target));
         }
     }
     let written = write(&ready, &built)?;
-    terminal.answer(
-        || written.iter().map(|path| format!("{path}\n")).collect(),
-        || json!({ "files": written }),
-    );
+    terminal.answer(|| written.iter().map(|path| format!("{path}\n")).collect(), || json!({ "files": written }));
     Ok(Exit::Done)
 }
 

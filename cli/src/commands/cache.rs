@@ -22,7 +22,11 @@ pub(super) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
             terminal.answer(
                 || {
                     let mebibytes = size.bytes as f64 / f64::from(1 << 20);
-                    format!("{mebibytes:.1} MiB in {} and {}\n", count(size.trees, "pack"), count(size.verdicts, "verdict"))
+                    format!(
+                        "{mebibytes:.1} MiB in {} and {}\n",
+                        count(size.trees, "pack"),
+                        count(size.verdicts, "verdict")
+                    )
                 },
                 || json!({ "bytes": size.bytes, "packs": size.trees, "verdicts": size.verdicts }),
             );
@@ -50,7 +54,8 @@ fn verify(cache: &Cache, repair: bool, terminal: &Terminal) -> Outcome<Exit> {
     if damage.is_empty() || repair {
         terminal.answer(
             || {
-                let mut text: String = damage.iter().map(|d| format!("removed {}: {}\n", d.entry.display(), d.reason)).collect();
+                let mut text: String =
+                    damage.iter().map(|d| format!("removed {}: {}\n", d.entry.display(), d.reason)).collect();
                 text.push_str(&format!("{} verified, {} removed\n", count(trees, "pack"), damage.len()));
                 text
             },

@@ -27,7 +27,9 @@ fn output(arguments: &Cc) -> Outcome<(PathBuf, String)> {
     };
     let stem = arguments.stem.clone().or_else(|| single.clone()).ok_or_else(|| missing("--stem S"))?;
     if stem.is_empty() || stem.contains(['/', '\\', '\n', '"']) {
-        return Err(Failure::usage(format!("`{stem}` cannot be the name of a file")).hint("--stem takes a name, -o a folder"));
+        return Err(
+            Failure::usage(format!("`{stem}` cannot be the name of a file")).hint("--stem takes a name, -o a folder")
+        );
     }
     let folder = match (&arguments.output, single) {
         (Some(folder), _) => folder.clone(),
@@ -43,8 +45,7 @@ pub(super) fn run(arguments: &Cc, settings: &Settings, terminal: &Terminal) -> O
     let (world, modules) = world_of_files(settings, terminal, &files)?;
     let header = format!("{stem}.h");
     let shared: std::sync::Arc<dyn World> = world.clone();
-    let compiled =
-        with_compiler(shared, &settings.limits, None, |compilation| compilation.compile(&modules, &header))?;
+    let compiled = with_compiler(shared, &settings.limits, None, |compilation| compilation.compile(&modules, &header))?;
     let compiled = compiled.map_err(|diagnostics| refused(diagnostics, "no C was written"))?;
     let sources = compiled.modules.iter().filter_map(|module: &ModuleId| {
         world.source(module).ok().filter(|_| module.pack.is_empty()).map(|source| source.display_name.clone())

@@ -12,7 +12,8 @@ use crate::terminal::Terminal;
 pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let ready = ready(settings, terminal)?;
     let (sources, tests) = ready.world.modules(&ready.id)?;
-    terminal.status("Checking", &format!("{} {}", ready.project.manifest.pack.name.value, count(sources.len(), "module")));
+    terminal
+        .status("Checking", &format!("{} {}", ready.project.manifest.pack.name.value, count(sources.len(), "module")));
     let report = with_compiler(ready.world.clone(), &settings.limits, None, |compilation| compilation.check(&sources))?;
     if has_errors(&report.diagnostics) {
         return Err(refused(report.diagnostics, "this pack was refused"));

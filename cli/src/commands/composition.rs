@@ -56,11 +56,9 @@ pub(super) fn jobs(
         }
         for target in kernel.targets.iter().filter(|target| selected(targets, &target.value.to_string())) {
             match resolver.request(kernel, &target.value, &target.span, emulate) {
-                Ok(request) => jobs.push(Job {
-                    request,
-                    target: target.value.to_string(),
-                    folder: target.value.directory_name(),
-                }),
+                Ok(request) => {
+                    jobs.push(Job { request, target: target.value.to_string(), folder: target.value.directory_name() })
+                }
                 Err(found) => diagnostics.extend(found),
             }
         }
@@ -111,8 +109,10 @@ impl Resolver<'_> {
     ) -> Result<KernelRequest, Vec<Diagnostic>> {
         let name = &kernel.name.value;
         let mut diagnostics = Vec::new();
-        let mut keep = |found: Result<ModuleId, Diagnostic>| found.map_err(|diagnostic| diagnostics.push(diagnostic)).ok();
-        let algorithm = keep(self.module(kernel.algorithm.value.module.as_deref(), "algorithm", name, &kernel.algorithm.span));
+        let mut keep =
+            |found: Result<ModuleId, Diagnostic>| found.map_err(|diagnostic| diagnostics.push(diagnostic)).ok();
+        let algorithm =
+            keep(self.module(kernel.algorithm.value.module.as_deref(), "algorithm", name, &kernel.algorithm.span));
         let target_module = keep(self.module(Some(&target.module), "target", name, target_span));
         let schedule = kernel.schedule.as_ref().and_then(|schedule| schedule.for_target(&target.to_string()));
         let schedule: Option<(ModuleId, &Reference)> = match schedule {
@@ -120,10 +120,9 @@ impl Resolver<'_> {
                 .map(|module| (module, &found.value)),
             None => {
                 let message = format!("kernel `{name}` has no schedule for `{target}`");
-                diagnostics.push(
-                    self.error(&kernel.span, message)
-                        .hint("add `schedule = \"…\"`; a function that returns its first argument leaves the proc as it is"),
-                );
+                diagnostics.push(self.error(&kernel.span, message).hint(
+                    "add `schedule = \"…\"`; a function that returns its first argument leaves the proc as it is",
+                ));
                 None
             }
         };
@@ -134,7 +133,9 @@ impl Resolver<'_> {
                 Some(argument) => Some((key.clone(), argument)),
                 None => {
                     let message = format!("argument `{key}` of kernel `{name}` is a table or a date");
-                    diagnostics.push(self.error(&kernel.span, message).hint("numbers, booleans, strings and lists can be passed"));
+                    diagnostics.push(
+                        self.error(&kernel.span, message).hint("numbers, booleans, strings and lists can be passed"),
+                    );
                     None
                 }
             })
@@ -155,7 +156,14 @@ impl Resolver<'_> {
     }
 
     /// The module that a reference means: this pack's face, a dependency's module, or a module of this pack.
-    fn module(&self, module: Option<&str>, role: &str, kernel: &str, place: &Range<usize>) -> Result<ModuleId, Diagnostic> {
+    #[allow(clippy::result_large_err, reason = "made once for each name of the manifest")]
+    fn module(
+        &self,
+        module: Option<&str>,
+        role: &str,
+        kernel: &str,
+        place: &Range<usize>,
+    ) -> Result<ModuleId, Diagnostic> {
         let face = ModuleId::new(&self.ready.id, "lib");
         let Some(text) = module else { return Ok(face) };
         let in_packs = self.ready.world.resolve(&face, text);
@@ -169,7 +177,9 @@ impl Resolver<'_> {
         Err(match failed {
             ImportError::UnknownPack { name, .. } => self.unknown_pack(&name, role, kernel, place),
             ImportError::UnknownModule { pack, path, nearest } => {
-                let message = format!("kernel `{kernel}` names the {role} module `{text}`, but pack `{pack}` has no module `{path}`");
+                let message = format!(
+                    "kernel `{kernel}` names the {role} module `{text}`, but pack `{pack}` has no module `{path}`"
+                );
                 let diagnostic = self.error(place, message);
                 match did_you_mean(&nearest) {
                     Some(suggestion) => diagnostic.hint(suggestion),
@@ -203,7 +213,11 @@ impl Resolver<'_> {
             .filter_map(|import| imports.iter().find(|(known, _)| known == import))
             .map(|(_, pack)| format!("`exo add {pack}`"))
             .collect();
-        if packs.is_empty() { diagnostic } else { diagnostic.hint(format!("known packs of a similar name: {}", packs.join(", "))) }
+        if packs.is_empty() {
+            diagnostic
+        } else {
+            diagnostic.hint(format!("known packs of a similar name: {}", packs.join(", ")))
+        }
     }
 }
 

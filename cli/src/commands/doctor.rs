@@ -104,7 +104,11 @@ fn project(settings: &Settings) -> Finding {
                     Some(first) => format!("Exo.lock is out of date ({first}); `exo install` updates it"),
                 },
             };
-            finding("project", true, format!("{} {} in {}: {state}", pack.name.value, pack.version.value, project.root().display()))
+            finding(
+                "project",
+                true,
+                format!("{} {} in {}: {state}", pack.name.value, pack.version.value, project.root().display()),
+            )
         }
         Err(failed) => finding("project", false, failed.message.clone()),
     }

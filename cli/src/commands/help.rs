@@ -13,7 +13,8 @@ pub(super) fn run(arguments: &Help, terminal: &Terminal) -> Outcome<Exit> {
     let mut root = Arguments::command();
     root.build();
     let Some(topic) = &arguments.topic else {
-        terminal.answer(|| root.render_help().to_string(), || command_json(&root));
+        let page = root.render_help().to_string();
+        terminal.answer(|| page, || command_json(&root));
         return Ok(Exit::Done);
     };
     if let Some(command) = root.find_subcommand_mut(topic).filter(|command| !command.is_hide_set()) {
@@ -81,8 +82,11 @@ fn page(terminal: &Terminal, operator: &OperatorHelp) {
 
 fn unknown(topic: &str, root: &clap::Command, operators: &[OperatorHelp]) -> Box<Failure> {
     let commands = root.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
-    let names = commands.chain(operators.iter().map(|operator| operator.name.as_str())).chain(["environment", "operators"]);
+    let names =
+        commands.chain(operators.iter().map(|operator| operator.name.as_str())).chain(["environment", "operators"]);
     let near = nearest(topic, names);
-    Failure::usage(format!("there is no help about `{topic}`"))
-        .hint(did_you_mean(&near).unwrap_or_else(|| "`exo help` lists the commands, `exo help operators` the operators".into()))
+    Failure::usage(format!("there is no help about `{topic}`")).hint(
+        did_you_mean(&near)
+            .unwrap_or_else(|| "`exo help` lists the commands, `exo help operators` the operators".into()),
+    )
 }

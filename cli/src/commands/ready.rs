@@ -9,8 +9,8 @@ use exo_index::manifest::DependencySource;
 
 use crate::builtin_packs::Registry;
 use crate::disk_world::{DiskWorld, Location, WorldPack, pack_id};
-use crate::install::plan::imports;
 use crate::failure::{Failure, Outcome};
+use crate::install::plan::imports;
 use crate::install::{self, Installed};
 use crate::project::Project;
 use crate::settings::Settings;
@@ -69,7 +69,8 @@ fn raw_c_changed(project: &Project, installed: &Installed) -> Box<Failure> {
     for (name, pack) in &installed.plan.lock.packs {
         let locked = project.lock.as_ref().and_then(|lock| lock.packs.get(name));
         if locked.is_some_and(|locked| locked.raw_c != pack.raw_c) {
-            failure = failure.note(format!("the raw C of `{name} {}` has another digest than Exo.lock says", pack.version));
+            failure =
+                failure.note(format!("the raw C of `{name} {}` has another digest than Exo.lock says", pack.version));
         }
     }
     if failure.notes.is_empty() {

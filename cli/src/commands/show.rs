@@ -90,7 +90,11 @@ impl Step<'_> {
             return format!("{}\n{}\n\n", self.title(), self.after.trim_end());
         }
         let changes = unified(self.before, self.after);
-        if changes.is_empty() { format!("{}\n(no change)\n\n", self.title()) } else { format!("{}\n{changes}\n", self.title()) }
+        if changes.is_empty() {
+            format!("{}\n(no change)\n\n", self.title())
+        } else {
+            format!("{}\n{changes}\n", self.title())
+        }
     }
 
     fn json(&self) -> serde_json::Value {

@@ -119,7 +119,9 @@ fn readme(name: &PackName, kind: Kind) -> String {
         Kind::Kernel => "Kernels, with their schedules.",
     };
     let build = if kind == Kind::Kernel { "exo build   # C and header into build/\n" } else { "" };
-    format!("# {name}\n\n{about}\n\n```\nexo check   # definitions, instructions, waived checks\nexo test    # tests and claims\n{build}```\n")
+    format!(
+        "# {name}\n\n{about}\n\n```\nexo check   # definitions, instructions, waived checks\nexo test    # tests and claims\n{build}```\n"
+    )
 }
 
 /// Path and text of each file. Where `has_library` is set, the code is already there and only the frame is made.

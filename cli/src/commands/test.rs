@@ -42,13 +42,22 @@ pub(super) fn run(arguments: &Test, settings: &Settings, terminal: &Terminal) ->
         terminal.warning("this pack has no tests; put modules with `test_…` functions into tests/");
     }
     let results = run_all(arguments, settings, terminal, &ready, &work)?;
-    let all: Vec<(&Work, &TestResult)> =
-        work.iter().zip(&results).flat_map(|(work, results)| results.iter().map(move |result| (work, result))).collect();
-    terminal.answer(|| text(&all), || json!({ "tests": all.iter().map(|(work, result)| one_json(work, result)).collect::<Vec<_>>() }));
+    let all: Vec<(&Work, &TestResult)> = work
+        .iter()
+        .zip(&results)
+        .flat_map(|(work, results)| results.iter().map(move |result| (work, result)))
+        .collect();
+    terminal.answer(
+        || text(&all),
+        || json!({ "tests": all.iter().map(|(work, result)| one_json(work, result)).collect::<Vec<_>>() }),
+    );
     let failed = all.iter().filter(|(_, result)| result.outcome == TestOutcome::Failed).count();
     if all.is_empty() && arguments.filter.is_some() {
-        return Err(Failure::usage(format!("no test has `{}` in its name", arguments.filter.as_deref().unwrap_or_default()))
-            .hint("names look like `tests.basic:test_some_sizes`; `exo test` runs all"));
+        return Err(Failure::usage(format!(
+            "no test has `{}` in its name",
+            arguments.filter.as_deref().unwrap_or_default()
+        ))
+        .hint("names look like `tests.basic:test_some_sizes`; `exo test` runs all"));
     }
     if failed == 0 {
         return Ok(Exit::Done);
@@ -140,7 +149,8 @@ fn text(all: &[(&Work, &TestResult)]) -> String {
             }
         };
         claims += result.claims.len();
-        let runners = if result.runners.is_empty() { String::new() } else { format!(" ({})", result.runners.join(", ")) };
+        let runners =
+            if result.runners.is_empty() { String::new() } else { format!(" ({})", result.runners.join(", ")) };
         text.push_str(&format!("{}:{} ... {word}{runners}\n", work.title(), result.name));
         for part in &result.skipped_parts {
             text.push_str(&format!("    skipped: {part}\n"));
@@ -149,7 +159,10 @@ fn text(all: &[(&Work, &TestResult)]) -> String {
             text.push_str(&format!("    waived: {waived}\n"));
         }
     }
-    text.push_str(&format!("\n{passed} passed, {failed} failed, {skipped} skipped, {} proven\n", count(claims, "claim")));
+    text.push_str(&format!(
+        "\n{passed} passed, {failed} failed, {skipped} skipped, {} proven\n",
+        count(claims, "claim")
+    ));
     text
 }
 

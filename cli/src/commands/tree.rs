@@ -7,7 +7,6 @@ use exo_index::name::PackName;
 use serde_json::json;
 
 use crate::arguments::Tree;
-use crate::cache::Cache;
 use crate::commands::new::pack_name;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean};
 use crate::install::plan;

@@ -61,8 +61,11 @@ pub(crate) fn pack_files(folder: &Path) -> Outcome<Vec<String>> {
     found.retain(|path| is_pack_file(path) || (path.ends_with(".exo") && !hidden(path)));
     for path in &found {
         if let Err(problem) = check_path(path) {
-            return Err(Failure::refused(format!("`{}` cannot be part of a pack: {problem}", folder.join(path).display()))
-                .hint("rename it: ASCII letters, digits, `_`, `-`, and `.exo` at the end"));
+            return Err(Failure::refused(format!(
+                "`{}` cannot be part of a pack: {problem}",
+                folder.join(path).display()
+            ))
+            .hint("rename it: ASCII letters, digits, `_`, `-`, and `.exo` at the end"));
         }
     }
     found.sort();
@@ -86,9 +89,12 @@ impl Content {
             Location::Folder { folder, digest: Some(digest) } => {
                 let files = read_folder(&folder)?;
                 if digest_of(&files) != parsed(&digest)? {
-                    return Err(Failure::refused(format!("`{}` changed while it was being verified", folder.display()))
-                        .code(codes::DIGEST)
-                        .hint("save your files and run the command again"));
+                    return Err(Failure::refused(format!(
+                        "`{}` changed while it was being verified",
+                        folder.display()
+                    ))
+                    .code(codes::DIGEST)
+                    .hint("save your files and run the command again"));
                 }
                 Ok(Content::Memory(files))
             }

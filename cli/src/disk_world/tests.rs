@@ -20,8 +20,18 @@ fn pack(import: &str, dependencies: &[&str], dev: &[&str], files: &[(&str, &str)
 fn world() -> DiskWorld {
     let loose = ["std", "neon", "checks"].map(|name| (name.to_string(), name.to_string()));
     let packs = vec![
-        pack("std", &[], &[], &[("src/lib.exo", "a"), ("src/tiling.exo", "b"), ("src/in/ner.exo", "c"), ("tests/t.exo", "t")]),
-        pack("neon", &["std"], &["checks"], &[("src/lib.exo", "n"), ("tests/basic.exo", "x"), ("tests/common.exo", "y")]),
+        pack(
+            "std",
+            &[],
+            &[],
+            &[("src/lib.exo", "a"), ("src/tiling.exo", "b"), ("src/in/ner.exo", "c"), ("tests/t.exo", "t")],
+        ),
+        pack(
+            "neon",
+            &["std"],
+            &["checks"],
+            &[("src/lib.exo", "n"), ("tests/basic.exo", "x"), ("tests/common.exo", "y")],
+        ),
         pack("checks", &[], &[], &[("src/lib.exo", "k")]),
     ];
     DiskWorld::new(packs, loose.into_iter().collect()).unwrap()

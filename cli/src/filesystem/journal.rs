@@ -61,8 +61,7 @@ fn pending_name(to: &str) -> String {
 
 /// Replaces the files (paths relative to `root`, `/`-separated) together. The caller holds the project.
 pub(crate) fn commit(_held: &ProjectLock, root: &Path, files: &[(String, String)]) -> Outcome<()> {
-    let moves: Vec<Move> =
-        files.iter().map(|(to, _)| Move { from: pending_name(to), to: to.clone() }).collect();
+    let moves: Vec<Move> = files.iter().map(|(to, _)| Move { from: pending_name(to), to: to.clone() }).collect();
     let prepared = prepare(root, &moves, files);
     if let Err(failed) = prepared {
         for entry in &moves {
@@ -88,7 +87,8 @@ fn prepare(root: &Path, moves: &[Move], files: &[(String, String)]) -> Outcome<(
         format: FORMAT,
         moves: moves.iter().map(|entry| Move { from: entry.from.clone(), to: entry.to.clone() }).collect(),
     };
-    let text = serde_json::to_string(&journal).map_err(|error| Failure::bug(format!("cannot write a journal: {error}")))?;
+    let text =
+        serde_json::to_string(&journal).map_err(|error| Failure::bug(format!("cannot write a journal: {error}")))?;
     let pending = root.join(pending_name(JOURNAL));
     write_synced(&pending, text.as_bytes())?;
     rename(&pending, &root.join(JOURNAL))

@@ -183,7 +183,9 @@ fn settle(
             failure = failure.note(reason);
         }
         return Err(failure.hint(match project.lock.as_ref().filter(|lock| lock.exo != exo) {
-            Some(lock) => format!("use exo {}, or run `exo install` without --locked to move the lockfile to exo {exo}", lock.exo),
+            Some(lock) => {
+                format!("use exo {}, or run `exo install` without --locked to move the lockfile to exo {exo}", lock.exo)
+            }
             None => format!("run `exo install` without --locked, and keep the {LOCK_FILE} it writes"),
         }));
     }
@@ -256,7 +258,8 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
     };
     match (&locked.source, locked.archive, locked.tree) {
         (LockedSource::Path(_), _, _) => {
-            let path = paths.packs.get(&locked.name).ok_or_else(|| Failure::bug("a path pack was locked but not read"))?;
+            let path =
+                paths.packs.get(&locked.name).ok_or_else(|| Failure::bug("a path pack was locked but not read"))?;
             let tree = digest_of(&content_of_folder(&path.folder)?);
             let location = Location::Folder { folder: path.folder.clone(), digest: Some(tree.to_string()) };
             Ok(made(tree, &path.manifest, location, format!("{}/", path.text)))
@@ -268,11 +271,11 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
             let location = Location::Tree { folder, digest: digest.to_string() };
             Ok(made(digest, &manifest, location, format!("{}/", locked.name)))
         }
-        (LockedSource::Builtin | LockedSource::Registry(_) | LockedSource::Git { .. }, _, _) => {
-            Err(Failure::refused(format!("`{}` is locked from `{}`, which this exo cannot fetch", locked.name, locked.source))
-                .code(codes::LOCK)
-                .hint("use the exo version that wrote the lockfile, or take the pack from a folder with `path = \"…\"`"))
-        }
+        (LockedSource::Builtin | LockedSource::Registry(_) | LockedSource::Git { .. }, _, _) => Err(Failure::refused(
+            format!("`{}` is locked from `{}`, which this exo cannot fetch", locked.name, locked.source),
+        )
+        .code(codes::LOCK)
+        .hint("use the exo version that wrote the lockfile, or take the pack from a folder with `path = \"…\"`")),
     }
 }
 

@@ -31,7 +31,11 @@ pub(crate) struct Summary {
 }
 
 fn seconds(time: Duration) -> String {
-    if time < Duration::from_secs(1) { format!("{} ms", time.as_millis()) } else { format!("{:.1} s", time.as_secs_f64()) }
+    if time < Duration::from_secs(1) {
+        format!("{} ms", time.as_millis())
+    } else {
+        format!("{:.1} s", time.as_secs_f64())
+    }
 }
 
 impl Summary {
@@ -58,11 +62,6 @@ impl Summary {
 
     pub(crate) fn finish(&mut self) {
         self.took = self.start.elapsed();
-    }
-
-    /// True when every verdict came from the cache.
-    pub(crate) fn all_cached(&self) -> bool {
-        self.rows.iter().all(|row| row.cached)
     }
 
     pub(crate) fn text(&self) -> String {
@@ -145,7 +144,11 @@ pub(crate) fn layout<const N: usize>(table: &[[String; N]]) -> String {
         let mut line = String::from(" ");
         for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
             let padding = " ".repeat(width - cell.chars().count());
-            if at < 2 { line.push_str(&format!(" {cell}{padding} ")) } else { line.push_str(&format!(" {padding}{cell} ")) }
+            if at < 2 {
+                line.push_str(&format!(" {cell}{padding} "))
+            } else {
+                line.push_str(&format!(" {padding}{cell} "))
+            }
         }
         text.push_str(line.trim_end());
         text.push('\n');

@@ -35,8 +35,10 @@ pub(crate) fn unpack(
     }
     let Some(pack) = pack else {
         let versions: Vec<String> = registry.versions(name).map(|pack| pack.version().to_string()).collect();
-        let failure = Failure::refused(format!("`{name} {version}`, which Exo.lock names, is neither in the cache nor in this exo"))
-            .code(codes::RESOLUTION);
+        let failure = Failure::refused(format!(
+            "`{name} {version}`, which Exo.lock names, is neither in the cache nor in this exo"
+        ))
+        .code(codes::RESOLUTION);
         return Err(if versions.is_empty() {
             failure.hint("use the exo version that wrote the lockfile, or run `exo remove` for the pack")
         } else {

@@ -72,7 +72,8 @@ impl Subject {
 
     /// The name of the verdict in the cache.
     fn key(&self) -> Outcome<String> {
-        let text = serde_json::to_string(self).map_err(|error| Failure::bug(format!("cannot write a subject: {error}")))?;
+        let text =
+            serde_json::to_string(self).map_err(|error| Failure::bug(format!("cannot write a subject: {error}")))?;
         Ok(blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 }
@@ -97,7 +98,8 @@ pub(crate) fn load(cache: &Cache, subject: &Subject) -> Outcome<Option<Verdict>>
     let Some(text) = filesystem::read_optional(&path)? else {
         return Ok(None);
     };
-    let verdict: Option<Verdict> = serde_json::from_str(&text).ok().filter(|verdict: &Verdict| verdict.subject == *subject);
+    let verdict: Option<Verdict> =
+        serde_json::from_str(&text).ok().filter(|verdict: &Verdict| verdict.subject == *subject);
     if verdict.is_some() {
         crate::cache::tree::record_use(&path);
     }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use exo_compiler::diagnostic::codes;
 use exo_index::name::PackName;
 
-use crate::cache::Cache;
 use crate::c_toolchain::process;
+use crate::cache::Cache;
 use crate::failure::{Failure, Outcome};
 use crate::install::plan::Instance;
 use crate::install::verdict::{self, Subject, Verdict};
@@ -180,7 +180,8 @@ fn reader(from: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<V
 }
 
 fn run_child(name: &str, request: &Request) -> Outcome<Answer> {
-    let text = serde_json::to_string(request).map_err(|error| Failure::bug(format!("cannot write a request: {error}")))?;
+    let text =
+        serde_json::to_string(request).map_err(|error| Failure::bug(format!("cannot write a request: {error}")))?;
     let mut child = start_child()?;
     let stdout = reader(child.stdout.take());
     let stderr = reader(child.stderr.take());
@@ -211,10 +212,11 @@ const SIGNAL_FILE_SIZE: i32 = 25;
 
 fn died(name: &str, request: &Request, status: ExitStatus, stderr: &str) -> Box<Failure> {
     let failure = match status.signal() {
-        Some(SIGNAL_CPU | SIGNAL_KILL) => {
-            Failure::verification(format!("the verification of `{name}` used up its {} seconds of CPU time", request.seconds))
-                .hint("set EXO_LIMIT_SECONDS higher if the pack is known to be slow")
-        }
+        Some(SIGNAL_CPU | SIGNAL_KILL) => Failure::verification(format!(
+            "the verification of `{name}` used up its {} seconds of CPU time",
+            request.seconds
+        ))
+        .hint("set EXO_LIMIT_SECONDS higher if the pack is known to be slow"),
         Some(SIGNAL_FILE_SIZE) => Failure::verification(format!("the verification of `{name}` tried to write a file"))
             .hint("packs must not write; this is a defect of the pack or of exo, please report it"),
         Some(signal) => Failure::verification(format!("the verification of `{name}` was ended by signal {signal}"))

@@ -54,7 +54,11 @@ pub(crate) enum Answer {
         diagnostics: Vec<(String, serde_json::Value)>,
     },
     /// The pack could not be looked at.
-    Failed { exit: u8, message: String, hints: Vec<String> },
+    Failed {
+        exit: u8,
+        message: String,
+        hints: Vec<String>,
+    },
 }
 
 impl Request {
@@ -84,7 +88,8 @@ pub(crate) fn run(terminal: &Terminal) -> Outcome<Exit> {
         message: failed.message.clone(),
         hints: failed.hints.clone(),
     });
-    let answer = serde_json::to_string(&answer).map_err(|error| Failure::bug(format!("cannot write an answer: {error}")))?;
+    let answer =
+        serde_json::to_string(&answer).map_err(|error| Failure::bug(format!("cannot write an answer: {error}")))?;
     terminal.line(&answer);
     Ok(Exit::Done)
 }

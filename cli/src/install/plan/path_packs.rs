@@ -106,9 +106,11 @@ fn same(a: &Path, b: &Path) -> bool {
 fn read_pack(asking: &str, name: &PackName, text: &str, folder: &Path) -> Outcome<PathPack> {
     let path = folder.join(MANIFEST_FILE);
     let Some(content) = filesystem::read_optional(&path)? else {
-        return Err(Failure::refused(format!("`{asking}` takes `{name}` from `{text}`, where there is no {MANIFEST_FILE}"))
-            .code(codes::RESOLUTION)
-            .hint("the path is relative to the folder of the manifest that names it"));
+        return Err(Failure::refused(format!(
+            "`{asking}` takes `{name}` from `{text}`, where there is no {MANIFEST_FILE}"
+        ))
+        .code(codes::RESOLUTION)
+        .hint("the path is relative to the folder of the manifest that names it"));
     };
     let manifest = read::manifest(&SourceFile::new(format!("{text}/{MANIFEST_FILE}"), content))?;
     if manifest.pack.name.value != *name {

@@ -26,7 +26,8 @@ pub(super) fn reasons(lock: Option<&Lockfile>, manifest: &Manifest, paths: &Path
                 reasons.push(format!("`{name}` is locked from `{}`, but is in `{}`", locked.source, pack.text));
             }
             if locked.version != *stated {
-                reasons.push(format!("`{name} {}` is locked, but `{}` holds version {stated}", locked.version, pack.text));
+                reasons
+                    .push(format!("`{name} {}` is locked, but `{}` holds version {stated}", locked.version, pack.text));
             }
             let needed: BTreeSet<&PackName> = pack.manifest.dependencies.iter().map(|entry| &entry.name).collect();
             if needed != locked.dependencies.iter().collect() {
