@@ -12,7 +12,6 @@ use std::time::Instant;
 
 use exo_compiler::diagnostic::codes;
 use exo_index::manifest::Manifest;
-use exo_index::name::PackName;
 
 use crate::cache::Cache;
 use crate::disk_world::WorldPack;
