@@ -12,6 +12,8 @@ pub mod cursor;
 pub mod print;
 pub mod typecheck;
 pub mod syntax;
+pub mod analysis;
+pub mod interpret;
 
 pub mod pipeline;
 
