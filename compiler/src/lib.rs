@@ -12,6 +12,7 @@ pub mod cursor;
 pub mod print;
 pub mod typecheck;
 pub mod analysis;
+pub mod checks;
 pub mod interpret;
 
 pub mod pipeline;
