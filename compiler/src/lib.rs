@@ -10,5 +10,6 @@ pub mod hardware;
 pub mod loop_ir;
 pub mod cursor;
 pub mod print;
+pub mod unify;
 
 pub mod pipeline;
