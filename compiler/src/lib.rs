@@ -10,6 +10,13 @@ pub mod hardware;
 pub mod loop_ir;
 pub mod cursor;
 pub mod print;
+pub mod typecheck;
+pub mod analysis;
 pub mod unify;
+pub mod schedule;
+pub mod interpret;
 
 pub mod pipeline;
+
+#[cfg(test)]
+pub(crate) mod testing;

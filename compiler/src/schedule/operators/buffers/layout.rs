@@ -1,8 +1,8 @@
 //! What the operators share that change how a buffer is laid out: its declaration, its uses, its obligation.
 
 use crate::analysis::conditions::{Question, Side};
-use crate::cursor::path::{self, BlockPlace, Path};
 use crate::cursor::Editor;
+use crate::cursor::path::{self, BlockPlace, Path};
 use crate::diagnostic::Refusal;
 use crate::hardware::memory::Memory;
 use crate::loop_ir::declarations::Declarations;
@@ -46,7 +46,10 @@ impl Declared {
         let rank = self.ty.rank();
         match usize::try_from(dim) {
             Ok(dim) if dim < rank => Ok(dim),
-            _ => Err(arguments.argument(format!("`{}` has {rank} dimensions, so there is no dimension {dim}", self.name))),
+            _ => {
+                Err(arguments
+                    .argument(format!("`{}` has {rank} dimensions, so there is no dimension {dim}", self.name)))
+            }
         }
     }
 
@@ -91,7 +94,9 @@ impl Declared {
             }
         });
         match asked {
-            Some(name) => Err(arguments.scheduling(format!("the code asks for a stride of `{name}`, which would change"))),
+            Some(name) => {
+                Err(arguments.scheduling(format!("the code asks for a stride of `{name}`, which would change")))
+            }
             None => Ok(()),
         }
     }
@@ -106,9 +111,7 @@ impl Declared {
         let ty = DataType { shape, ..self.ty.clone() };
         let kind = StmtKind::Alloc { name: self.name.clone(), ty, mem: self.mem.clone() };
         let span = path::stmt(editor.proc(), &self.at).map(|stmt| stmt.span.clone()).unwrap_or_default();
-        editor
-            .restructure(&self.at, build::stmt(kind, &span), Vec::new())
-            .map_err(|gone| arguments.bug(gone))
+        editor.restructure(&self.at, build::stmt(kind, &span), Vec::new()).map_err(|gone| arguments.bug(gone))
     }
 
     /// Rewrites the indices of all uses with one rule for elements and one for windows; refuses whole and stride uses.

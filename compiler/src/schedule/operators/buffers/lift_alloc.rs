@@ -104,7 +104,8 @@ fn target(proc: &Proc, arguments: &Arguments, declared: &Declared, lifts: i64) -
         };
         if let StmtKind::For { iter, mode, .. } = &stmt.kind {
             if declared.ty.shape.iter().any(|extent| visit::mentions(extent, iter)) {
-                let message = format!("the shape of `{}` depends on the loop `{iter}` that it would leave", declared.name);
+                let message =
+                    format!("the shape of `{}` depends on the loop `{iter}` that it would leave", declared.name);
                 return Err(arguments.scheduling(message));
             }
             if *mode == LoopMode::Par {

@@ -1,8 +1,8 @@
 //! Every place where a buffer is used, and the edits that change uses together.
 
+use crate::cursor::Editor;
 use crate::cursor::editor::{EditResult, NoSuchPlace};
 use crate::cursor::path::{self, BlockPlace, Path, Step};
-use crate::cursor::Editor;
 use crate::loop_ir::{Access, Expr, ExprKind, Proc, Stmt, StmtKind, build};
 use crate::symbol::Sym;
 
@@ -91,11 +91,13 @@ fn in_expr(stmt: &Path, at: Path, expr: &Expr, buffer: &Sym, found: &mut Vec<Use
     let kind = match &expr.kind {
         ExprKind::Read { name, idx } if name == buffer => {
             let whole = idx.is_empty() && is_call_argument(stmt, &at);
-            Some(if whole { UseKind::Whole { at: at.clone() } } else { UseKind::Read { at: at.clone(), idx: idx.clone() } })
+            Some(if whole {
+                UseKind::Whole { at: at.clone() }
+            } else {
+                UseKind::Read { at: at.clone(), idx: idx.clone() }
+            })
         }
-        ExprKind::Window { name, idx } if name == buffer => {
-            Some(UseKind::Window { at: at.clone(), idx: idx.clone() })
-        }
+        ExprKind::Window { name, idx } if name == buffer => Some(UseKind::Window { at: at.clone(), idx: idx.clone() }),
         ExprKind::Stride { name, dim } if name == buffer => Some(UseKind::Stride { at: at.clone(), dim: *dim }),
         ExprKind::Read { .. }
         | ExprKind::Const(_)
@@ -165,4 +167,3 @@ impl Changes {
 pub(in crate::schedule::operators) fn everything(shape: &[Expr]) -> Vec<Access> {
     shape.iter().map(|extent| Access::Interval { lo: build::int(0), hi: extent.clone() }).collect()
 }
-
