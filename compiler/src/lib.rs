@@ -11,8 +11,11 @@ pub mod loop_ir;
 pub mod cursor;
 pub mod print;
 pub mod typecheck;
+pub mod syntax;
 pub mod analysis;
 pub mod checks;
+pub mod unify;
+pub mod schedule;
 pub mod interpret;
 
 pub mod pipeline;
