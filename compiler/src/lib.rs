@@ -11,4 +11,5 @@ pub mod loop_ir;
 pub mod cursor;
 pub mod print;
 
+pub mod codegen;
 pub mod pipeline;
