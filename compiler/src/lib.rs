@@ -10,6 +10,12 @@ pub mod hardware;
 pub mod loop_ir;
 pub mod cursor;
 pub mod print;
+pub mod typecheck;
+pub mod analysis;
+pub mod interpret;
 
 pub mod codegen;
 pub mod pipeline;
+
+#[cfg(test)]
+pub(crate) mod testing;

@@ -1,0 +1,14 @@
+//! User scheduling: operators propose edits and an obligation; only `apply` discharges and commits.
+
+pub mod procedure;
+pub mod obligation;
+pub mod operator;
+pub mod argument;
+pub mod apply;
+pub mod operators;
+pub mod registry;
+
+pub use apply::apply;
+pub use obligation::{Obligation, Proposal};
+pub use operator::{Arguments, Default, Help, Kind, Operator, Parameter, Value};
+pub use procedure::{Cursor, Procedure};

@@ -1,0 +1,42 @@
+//! What must be shown before a proposal may be committed.
+
+use crate::analysis::conditions::Question;
+use crate::cursor::Editor;
+
+/// Why an edit keeps the meaning of the procedure.
+///
+/// There is no commit without one of these, so an operator that forgets its check does not compile.
+#[derive(Clone, Debug)]
+pub enum Obligation {
+    /// No condition: the edit cannot change meaning, for the stated reason.
+    ByConstruction(&'static str),
+    /// Every question must be answered with a proof; "unknown" is a refusal.
+    Proven(Vec<Question>),
+    /// The user passed `unsafe_skip_check = True`. Recorded with what was not shown; the questions are not asked.
+    Waived { what: String },
+}
+
+/// How the new procedure relates to the old one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// Equal.
+    Same,
+    /// Equal up to precision.
+    UpToPrecision,
+    /// A new family: another procedure, derived from this one but not equal to it (`partial_eval`, `add_assertion`).
+    NewFamily,
+}
+
+/// What an operator returns: edits on a working copy and the obligation that goes with them.
+pub struct Proposal {
+    pub edited: Editor,
+    pub obligation: Obligation,
+    pub relation: Relation,
+}
+
+impl Proposal {
+    /// Edits after which the procedure is equal, given the obligation.
+    pub fn same(edited: Editor, obligation: Obligation) -> Self {
+        Proposal { edited, obligation, relation: Relation::Same }
+    }
+}

@@ -1,0 +1,1 @@
+//! Operators that annotate declarations: memory, precision, window.

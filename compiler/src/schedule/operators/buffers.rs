@@ -1,0 +1,1 @@
+//! Operators on buffers: their shape, their place, their copies.

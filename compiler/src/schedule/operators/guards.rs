@@ -1,0 +1,1 @@
+//! Operators on conditions and scopes.
