@@ -1,16 +1,18 @@
 //! C as a tree with precedences, and its printer: no other code decides where parentheses go.
 
-/// Binding strengths of C; a larger number binds tighter.
-mod level {
-    pub const ANY: u8 = 0;
-    pub const OR: u8 = 10;
-    pub const AND: u8 = 20;
-    pub const EQUALITY: u8 = 30;
-    pub const RELATIONAL: u8 = 40;
-    pub const ADDITIVE: u8 = 50;
-    pub const MULTIPLICATIVE: u8 = 60;
-    pub const UNARY: u8 = 70;
-    pub const POSTFIX: u8 = 80;
+/// Binding strengths of C, from loose to tight.
+struct Level;
+
+impl Level {
+    const ANY: u8 = 0;
+    const OR: u8 = 10;
+    const AND: u8 = 20;
+    const EQUALITY: u8 = 30;
+    const RELATIONAL: u8 = 40;
+    const ADDITIVE: u8 = 50;
+    const MULTIPLICATIVE: u8 = 60;
+    const UNARY: u8 = 70;
+    const POSTFIX: u8 = 80;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +34,12 @@ pub enum COp {
 impl COp {
     fn level(self) -> u8 {
         match self {
-            COp::Or => level::OR,
-            COp::And => level::AND,
-            COp::Eq => level::EQUALITY,
-            COp::Lt | COp::Gt | COp::Le | COp::Ge => level::RELATIONAL,
-            COp::Add | COp::Sub => level::ADDITIVE,
-            COp::Mul | COp::Div | COp::Mod => level::MULTIPLICATIVE,
+            COp::Or => Level::OR,
+            COp::And => Level::AND,
+            COp::Eq => Level::EQUALITY,
+            COp::Lt | COp::Gt | COp::Le | COp::Ge => Level::RELATIONAL,
+            COp::Add | COp::Sub => Level::ADDITIVE,
+            COp::Mul | COp::Div | COp::Mod => Level::MULTIPLICATIVE,
         }
     }
 
@@ -62,9 +64,9 @@ impl COp {
     /// comparisons of comparisons.
     fn operand_levels(self) -> (u8, u8) {
         match self {
-            COp::Or => (level::OR, level::EQUALITY),
-            COp::And => (level::AND, level::EQUALITY),
-            COp::Eq | COp::Lt | COp::Gt | COp::Le | COp::Ge => (level::ADDITIVE, level::ADDITIVE),
+            COp::Or => (Level::OR, Level::EQUALITY),
+            COp::And => (Level::AND, Level::EQUALITY),
+            COp::Eq | COp::Lt | COp::Gt | COp::Le | COp::Ge => (Level::ADDITIVE, Level::ADDITIVE),
             COp::Add | COp::Sub | COp::Mul | COp::Div | COp::Mod => (self.level(), self.level() + 1),
         }
     }
@@ -152,18 +154,18 @@ impl CExpr {
 
     pub fn text(&self) -> String {
         let mut out = String::new();
-        self.write(level::ANY, &mut out);
+        self.write(Level::ANY, &mut out);
         out
     }
 
     fn level(&self) -> u8 {
         match self {
-            CExpr::Int(value) if *value < 0 => level::UNARY,
-            CExpr::Raw(text) if !is_postfix(text) => level::ANY,
-            CExpr::Int(_) | CExpr::Bool(_) | CExpr::Token(_) | CExpr::Raw(_) | CExpr::Paren(_) => level::POSTFIX,
-            CExpr::Index { .. } | CExpr::Member { .. } | CExpr::Call { .. } => level::POSTFIX,
-            CExpr::Neg(_) | CExpr::Deref(_) | CExpr::AddressOf(_) => level::UNARY,
-            CExpr::Cast { .. } | CExpr::WindowLiteral { .. } => level::UNARY,
+            CExpr::Int(value) if *value < 0 => Level::UNARY,
+            CExpr::Raw(text) if !is_postfix(text) => Level::ANY,
+            CExpr::Int(_) | CExpr::Bool(_) | CExpr::Token(_) | CExpr::Raw(_) | CExpr::Paren(_) => Level::POSTFIX,
+            CExpr::Index { .. } | CExpr::Member { .. } | CExpr::Call { .. } => Level::POSTFIX,
+            CExpr::Neg(_) | CExpr::Deref(_) | CExpr::AddressOf(_) => Level::UNARY,
+            CExpr::Cast { .. } | CExpr::WindowLiteral { .. } => Level::UNARY,
             CExpr::Binary { op, .. } => op.level(),
         }
     }
@@ -192,19 +194,19 @@ impl CExpr {
             }
             CExpr::Deref(operand) => {
                 out.push('*');
-                operand.write(level::UNARY, out);
+                operand.write(Level::UNARY, out);
             }
             CExpr::AddressOf(operand) => {
                 out.push('&');
-                operand.write(level::UNARY, out);
+                operand.write(Level::UNARY, out);
             }
             CExpr::Cast { ty, operand } => {
                 out.push_str(&format!("({ty})"));
-                operand.write(level::UNARY, out);
+                operand.write(Level::UNARY, out);
             }
             CExpr::Paren(inner) => {
                 out.push('(');
-                inner.write(level::ANY, out);
+                inner.write(Level::ANY, out);
                 out.push(')');
             }
             CExpr::Binary { op, lhs, rhs } => {
@@ -214,13 +216,13 @@ impl CExpr {
                 rhs.write(rhs.operand_level(*op, right), out);
             }
             CExpr::Index { base, index } => {
-                base.write(level::POSTFIX, out);
+                base.write(Level::POSTFIX, out);
                 out.push('[');
-                index.write(level::ANY, out);
+                index.write(Level::ANY, out);
                 out.push(']');
             }
             CExpr::Member { base, field } => {
-                base.write(level::POSTFIX, out);
+                base.write(Level::POSTFIX, out);
                 out.push_str(&format!(".{field}"));
             }
             CExpr::Call { function, args } => {
@@ -236,7 +238,7 @@ impl CExpr {
     /// `usual`, or parentheses for `&&` below `||`, which compilers warn about although the grammar is clear.
     fn operand_level(&self, parent: COp, usual: u8) -> u8 {
         match self {
-            CExpr::Binary { op: COp::And, .. } if parent == COp::Or => level::AND + 1,
+            CExpr::Binary { op: COp::And, .. } if parent == COp::Or => Level::AND + 1,
             _ => usual,
         }
     }
@@ -258,7 +260,7 @@ impl CExpr {
             | CExpr::Call { .. }
             | CExpr::WindowLiteral { .. } => false,
         };
-        self.write(if signed { level::POSTFIX + 1 } else { level::UNARY }, out);
+        self.write(if signed { Level::POSTFIX + 1 } else { Level::UNARY }, out);
     }
 }
 
@@ -382,7 +384,7 @@ fn write_stmt(stmt: &CStmt, depth: usize, out: &mut String) {
         CStmt::Malloc { ty, name, extents } => {
             let mut size = String::new();
             for extent in extents {
-                extent.write(level::MULTIPLICATIVE + 1, &mut size);
+                extent.write(Level::MULTIPLICATIVE + 1, &mut size);
                 size.push_str(" * ");
             }
             line(format!("{ty} *{name} = ({ty}*) malloc({size}sizeof(*{name}));"), out);
@@ -404,7 +406,7 @@ fn write_stmt(stmt: &CStmt, depth: usize, out: &mut String) {
                 line("#pragma omp parallel for".into(), out);
             }
             let mut bound = String::new();
-            hi.write(level::ADDITIVE, &mut bound);
+            hi.write(Level::ADDITIVE, &mut bound);
             line(format!("for (int_fast32_t {iter} = {}; {iter} < {bound}; {iter}++) {{", lo.text()), out);
             write_block(body, depth + 1, out);
             line("}".into(), out);

@@ -76,7 +76,8 @@ fn literal(value: &Const, real: f64, precision: Precision) -> CExpr {
         Precision::F64 => float_token(real.abs(), ""),
         Precision::F16 | Precision::Bf16 => {
             let token = float_token(real.abs(), "");
-            return cast_literal(token, negative, precision);
+            let signed = if negative { CExpr::Neg(Box::new(token)) } else { token };
+            return cast_literal(signed, precision);
         }
         Precision::I8
         | Precision::I16
@@ -90,15 +91,15 @@ fn literal(value: &Const, real: f64, precision: Precision) -> CExpr {
                 Const::Int(value) => *value,
                 Const::Real(_) | Const::Bool(_) => real as i64,
             };
-            return CExpr::Int(exact).cast(precision.c_type()).paren();
+            return cast_literal(CExpr::Int(exact), precision);
         }
     };
     if negative { CExpr::Neg(Box::new(magnitude)) } else { magnitude }
 }
 
-fn cast_literal(token: CExpr, negative: bool, precision: Precision) -> CExpr {
-    let signed = if negative { CExpr::Neg(Box::new(token)) } else { token };
-    signed.cast(precision.c_type()).paren()
+/// `((int8_t) 3)`: C has no suffix for these types.
+fn cast_literal(value: CExpr, precision: Precision) -> CExpr {
+    CExpr::token(format!("(({}) {})", precision.c_type(), value.text()))
 }
 
 /// The shortest decimal of a non-negative double, with at least one digit after the point.
