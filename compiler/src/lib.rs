@@ -11,7 +11,10 @@ pub mod loop_ir;
 pub mod cursor;
 pub mod print;
 pub mod typecheck;
+pub mod syntax;
 pub mod analysis;
+pub mod unify;
+pub mod schedule;
 pub mod interpret;
 
 pub mod codegen;

@@ -1,1 +1,4 @@
-//! x
+//! Tests that drive the compiler, the index and the binaries from outside.
+
+pub mod exo;
+pub mod fuzz;
