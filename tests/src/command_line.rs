@@ -1,10 +1,9 @@
-//! Drives the built `exo` binary from outside, in folders of its own with an environment of its own.
+//! Runs of `exo` with a registry, a cache and a project of the test's own, and what is expected of them.
 #![allow(clippy::expect_used, reason = "a test that cannot set itself up has failed")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
@@ -44,28 +43,6 @@ impl Run {
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", self.stdout, self.stderr))
     }
-}
-
-/// The binary, built once by each test program.
-pub fn exo() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        if let Some(given) = std::env::var_os("EXO_TEST_BINARY") {
-            return PathBuf::from(given);
-        }
-        let test = std::env::current_exe().expect("a test program knows its path");
-        let profile_folder = test.ancestors().find(|folder| folder.ends_with("deps")).and_then(Path::parent);
-        let profile_folder = profile_folder.expect("test programs are in target/PROFILE/deps");
-        let target = profile_folder.parent().expect("target/PROFILE has a parent");
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "exo-cli"]).arg("--target-dir").arg(target);
-        cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-        if profile_folder.ends_with("release") {
-            cargo.arg("--release");
-        }
-        assert!(cargo.status().expect("cargo starts").success(), "exo does not build");
-        profile_folder.join("exo")
-    })
 }
 
 /// Folders for one test: `work` (where commands run), `packs` (the registry), `cache` and `home`.
@@ -127,7 +104,7 @@ impl Sandbox {
 
     /// A command in `work/DIR` with this sandbox's environment and nothing else of ours.
     pub fn command(&self, directory: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(exo());
+        let mut command = Command::new(crate::exo::binary());
         command.args(arguments).current_dir(self.path("work").join(directory)).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.path("home")).env("EXO_CACHE_DIR", self.path("cache"));
