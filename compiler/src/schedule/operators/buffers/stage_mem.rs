@@ -13,7 +13,7 @@ use crate::loop_ir::{Access, BinaryOp, DataType, Expr, ExprKind, LoopMode, Proc,
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter, Value};
 use crate::schedule::operators::buffers::layout::positive;
-use crate::schedule::operators::buffers::staging::{Relation, all_hold, filled_first, relate};
+use crate::schedule::operators::buffers::staging::{Relation, relate};
 use crate::schedule::operators::buffers::touches::{self, Touches};
 use crate::schedule::operators::buffers::uses::{Changes, Use, UseKind, everything, uses};
 use crate::source::Span;
@@ -310,13 +310,13 @@ impl Staged {
         if self.accum {
             return true;
         }
-        match filled_first(proc, &self.block, &self.buffer, &self.window) {
-            Some(questions) if all_hold(&questions, proc, solver) => {
-                redirected.questions.extend(questions);
-                false
-            }
-            Some(_) | None => true,
+        let (block, buffer, window) = (self.block.clone(), self.buffer.clone(), self.window.clone());
+        let filled = Question::FilledFirst { side: Side::Before, block, buffer, window };
+        let load = filled.answer(proc, proc, solver).is_err();
+        if !load {
+            redirected.questions.push(filled);
         }
+        load
     }
 
     fn propose(
