@@ -18,6 +18,7 @@ pub mod unify;
 pub mod schedule;
 pub mod interpret;
 
+pub mod codegen;
 pub mod pipeline;
 
 #[cfg(test)]

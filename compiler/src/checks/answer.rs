@@ -11,7 +11,8 @@ use crate::loop_ir::{Expr, Proc};
 use crate::print::Names;
 
 impl Question {
-    fn side(&self) -> Side {
+    /// Which of the two procs of a step the question is about.
+    pub fn side(&self) -> Side {
         match self {
             Question::Holds { side, .. }
             | Question::Equal { side, .. }
