@@ -22,6 +22,7 @@ pub mod idempotence;
 pub mod fission;
 pub mod liveness;
 pub mod stability;
+pub mod staging;
 pub mod conditions;
 
 pub use conditions::{Question, Side, Unproven};
