@@ -1,7 +1,7 @@
 //! The operators in the order of the reference. A new operator is one file and one line here.
 
 use crate::schedule::operator::Operator;
-use crate::schedule::operators::{annotations, guards, loops, statements};
+use crate::schedule::operators::{annotations, buffers, expressions, guards, loops, procedures, statements};
 
 /// Every operator.
 pub static OPERATORS: &[&dyn Operator] = &[
@@ -34,6 +34,25 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &guards::lift_scope::LiftScope,
     &guards::eliminate_dead_code::EliminateDeadCode,
     &guards::specialize::Specialize,
+    // buffers
+    &buffers::stage_mem::StageMem,
+    &buffers::expand_dim::ExpandDim,
+    &buffers::rearrange_dim::RearrangeDim,
+    &buffers::divide_dim::DivideDim,
+    &buffers::mult_dim::MultDim,
+    &buffers::lift_alloc::LiftAlloc,
+    &buffers::delete_buffer::DeleteBuffer,
+    // expressions
+    &expressions::bind_expr::BindExpr,
+    &expressions::commute_expr::CommuteExpr,
+    &expressions::left_reassociate_expr::LeftReassociateExpr,
+    &expressions::rewrite_expr::RewriteExpr,
+    // procedures
+    &procedures::rename::Rename,
+    &procedures::make_instr::MakeInstr,
+    &procedures::inline::Inline,
+    &procedures::replace::Replace,
+    &procedures::call_eqv::CallEqv,
 ];
 
 /// The operator of this name.
