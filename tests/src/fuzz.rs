@@ -2,6 +2,8 @@
 
 pub mod program;
 pub mod front;
+pub mod places;
+pub mod arguments;
 
 #[cfg(test)]
 mod tests;
