@@ -13,6 +13,8 @@ pub mod print;
 pub mod typecheck;
 pub mod syntax;
 pub mod analysis;
+pub mod unify;
+pub mod schedule;
 pub mod interpret;
 
 pub mod pipeline;
