@@ -4,6 +4,8 @@ pub mod program;
 pub mod front;
 pub mod places;
 pub mod arguments;
+pub mod schedule;
+mod shrink;
 
 #[cfg(test)]
 mod tests;

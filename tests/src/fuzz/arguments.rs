@@ -113,9 +113,8 @@ impl<'a> Chooser<'a> {
                 self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Alloc { .. }))
             }
             Kind::Assign => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Assign { .. })),
-            Kind::AssignOrReduce => self.statement(parameter, &|stmt| {
-                matches!(stmt.kind, StmtKind::Assign { .. } | StmtKind::Reduce { .. })
-            }),
+            Kind::AssignOrReduce => self
+                .statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Assign { .. } | StmtKind::Reduce { .. })),
             Kind::Call => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Call { .. })),
             Kind::WindowStmt => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Window { .. })),
             Kind::Expr => self.expr(parameter),
@@ -193,13 +192,10 @@ impl<'a> Chooser<'a> {
             return Some(self.cursor(parameter, Place::Node(next)));
         }
         let all = statements(self.proc());
-        let mut found: Vec<Path> =
-            all.iter().filter(|(_, stmt)| fits(stmt)).map(|(path, _)| path.clone()).collect();
+        let mut found: Vec<Path> = all.iter().filter(|(_, stmt)| fits(stmt)).map(|(path, _)| path.clone()).collect();
         if matches!(parameter, "loop1_cursor" | "loop1" | "stmt1") && self.chance(80) {
             // The first of two neighbours.
-            found.retain(|path| {
-                path.sibling(1).and_then(|next| path::stmt(self.proc(), &next)).is_some_and(fits)
-            });
+            found.retain(|path| path.sibling(1).and_then(|next| path::stmt(self.proc(), &next)).is_some_and(fits));
         }
         let at = self.random.pick(&found).cloned()?;
         Some(self.cursor(parameter, Place::Node(at)))
@@ -228,7 +224,9 @@ impl<'a> Chooser<'a> {
         let mut all: Vec<Path> = statements(self.proc()).into_iter().map(|(path, _)| path).collect();
         if self.operator.contains("fission") && self.chance(85) {
             // Inside a loop and not at the edge of its body.
-            all.retain(|path| path.0.len() > 1 && path.sibling(1).is_some_and(|p| path::stmt(self.proc(), &p).is_some()));
+            all.retain(|path| {
+                path.0.len() > 1 && path.sibling(1).is_some_and(|p| path::stmt(self.proc(), &p).is_some())
+            });
             let anchor = self.random.pick(&all).cloned()?;
             return Some(self.cursor(parameter, Place::Gap(GapPlace { anchor, side: Side::After })));
         }
@@ -279,8 +277,7 @@ impl<'a> Chooser<'a> {
         if self.chance(40) {
             return Some(RawValue::List(vec![self.cursor(parameter, Place::Node(at))]));
         }
-        let alike: Vec<Path> =
-            pool.iter().filter(|(_, other)| *other == expr).map(|(path, _)| path.clone()).collect();
+        let alike: Vec<Path> = pool.iter().filter(|(_, other)| *other == expr).map(|(path, _)| path.clone()).collect();
         let count = 1 + self.random.below(alike.len() as u64) as usize;
         let values = alike.into_iter().take(count).map(|path| self.cursor(parameter, Place::Node(path))).collect();
         Some(RawValue::List(values))
@@ -303,15 +300,13 @@ impl<'a> Chooser<'a> {
         let stmt = path::stmt(self.proc(), at);
         let text = match (self.operator, stmt.map(|stmt| &stmt.kind)) {
             ("specialize" | "add_unsafe_guard", _) => self.condition(&scope),
-            ("cut_loop", Some(StmtKind::For { lo, hi, .. })) => {
-                match (build::int_value(lo), build::int_value(hi)) {
-                    (Some(lo), Some(hi)) => self.random.between(lo - 1, hi + 1).to_string(),
-                    (_, _) => {
-                        let (lo, hi) = (names.expr(lo), names.expr(hi));
-                        self.word(&[&format!("{lo} + 1"), &format!("{hi} - 1"), &hi, &lo, "1", "2"])
-                    }
+            ("cut_loop", Some(StmtKind::For { lo, hi, .. })) => match (build::int_value(lo), build::int_value(hi)) {
+                (Some(lo), Some(hi)) => self.random.between(lo - 1, hi + 1).to_string(),
+                (_, _) => {
+                    let (lo, hi) = (names.expr(lo), names.expr(hi));
+                    self.word(&[&format!("{lo} + 1"), &format!("{hi} - 1"), &hi, &lo, "1", "2"])
                 }
-            }
+            },
             ("divide_with_recompute", Some(StmtKind::For { hi, .. })) => {
                 let hi = names.expr(hi);
                 self.word(&[&format!("({hi}) / 2"), &format!("({hi}) / 4"), "1", "2", &hi])
