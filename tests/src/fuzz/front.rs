@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use exo_compiler::analysis::solver::Solver;
+use exo_compiler::checks;
 use exo_compiler::hardware::extern_function::ExternFunction;
 use exo_compiler::hardware::instruction::Instruction;
 use exo_compiler::hardware::memory::Memory;
@@ -41,8 +42,8 @@ impl Scope {
 
     /// Holds a typed proc against the checks of the front end that need a solver.
     pub fn checked(&self, proc: &Proc, solver: &mut Solver) -> Result<(), String> {
-        let _ = (proc, solver);
-        Ok(())
+        checks::check_proc(proc, solver)
+            .map_err(|errors| errors.iter().map(|error| error.message.clone()).collect::<Vec<_>>().join("\n"))
     }
 }
 

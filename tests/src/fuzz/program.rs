@@ -106,8 +106,17 @@ struct Buffer {
     raw: bool,
 }
 
-/// The text of a random proc `p`.
+/// The text of a random proc `p` that is meant to be correct.
 pub fn generate(random: &mut Random) -> String {
+    text(random, false)
+}
+
+/// The text of a random proc `p` with an index, an extent or a bound that is off by one here and there.
+pub fn generate_careless(random: &mut Random) -> String {
+    text(random, true)
+}
+
+fn text(random: &mut Random, careless: bool) -> String {
     let mut generator = Generator {
         random,
         lines: Vec::new(),
@@ -117,6 +126,7 @@ pub fn generate(random: &mut Random) -> String {
         buffers: Vec::new(),
         fresh: 0,
         left: 0,
+        careless,
     };
     generator.left = generator.random.between(2, 7);
     generator.definition()
@@ -133,6 +143,7 @@ struct Generator<'a> {
     fresh: usize,
     /// Statements still to be made.
     left: i64,
+    careless: bool,
 }
 
 impl Generator<'_> {
@@ -213,6 +224,12 @@ impl Generator<'_> {
         Extent::literal(self.choose(&[1, 2, 3, 4, 4, 6, 8, 8, 12]).unwrap_or(4))
     }
 
+    /// An extent where it bounds a loop or a window.
+    fn bound_text(&mut self, extent: Extent) -> String {
+        let slip = self.slip();
+        self.extent_text(Extent { plus: extent.plus + slip, ..extent })
+    }
+
     fn extent_text(&self, extent: Extent) -> String {
         let Some(size) = extent.size.and_then(|at| self.sizes.get(at)) else { return extent.plus.to_string() };
         with_offset(size.name, extent.plus)
@@ -223,8 +240,18 @@ impl Generator<'_> {
         extent.size.and_then(|at| self.sizes.get(at)).map_or(0, |size| size.at_least) + extent.plus
     }
 
+    /// By how much a bound is off.
+    fn slip(&mut self) -> i64 {
+        if self.careless && self.chance(4) { self.random.between(-1, 1) } else { 0 }
+    }
+
     /// An index that stays below `dim`.
     fn index(&mut self, dim: Extent) -> String {
+        let slip = self.slip();
+        with_offset(&self.exact_index(dim), slip)
+    }
+
+    fn exact_index(&mut self, dim: Extent) -> String {
         let mut found = Vec::new();
         for runner in &self.runners {
             let room = if runner.hi.size == dim.size {
@@ -359,6 +386,11 @@ impl Generator<'_> {
         self.buffers.truncate(buffers);
     }
 
+    fn open_loop(&mut self, depth: usize, iter: &str, hi: Extent) {
+        let hi = self.bound_text(hi);
+        self.push(depth, format!("for {iter} in seq(0, {hi}):"));
+    }
+
     fn inner_count(&mut self) -> i64 {
         self.choose(&[1, 1, 1, 2, 2, 3]).unwrap_or(1)
     }
@@ -406,11 +438,11 @@ impl Generator<'_> {
             (3, _) => {
                 let hi = self.extent();
                 let hi = Extent { plus: hi.plus - i64::from(self.least(hi) > 1), ..hi };
-                ("0".to_string(), self.extent_text(hi), Runner { text: String::new(), lo: 0, hi })
+                ("0".to_string(), self.bound_text(hi), Runner { text: String::new(), lo: 0, hi })
             }
             (_, _) => {
                 let hi = self.shared_extent();
-                ("0".to_string(), self.extent_text(hi), Runner { text: String::new(), lo: 0, hi })
+                ("0".to_string(), self.bound_text(hi), Runner { text: String::new(), lo: 0, hi })
             }
         };
         self.push(depth, format!("for {name} in seq({lo}, {hi}):"));
@@ -510,7 +542,7 @@ impl Generator<'_> {
                 continue;
             }
             let lo = if self.chance(40) { (self.least(*dim) - 1).clamp(0, 1) } else { 0 };
-            accesses.push(format!("{lo}:{}", self.extent_text(*dim)));
+            accesses.push(format!("{lo}:{}", self.bound_text(*dim)));
             dims.push(Extent { plus: dim.plus - lo, ..*dim });
         }
         let name = self.name("w");
@@ -526,7 +558,7 @@ impl Generator<'_> {
         let buffer = self.choose(&shaped)?;
         let (last, outer) = buffer.dims.split_last()?;
         let mut accesses: Vec<String> = outer.iter().map(|dim| self.index(*dim)).collect();
-        accesses.push(format!("0:{}", self.extent_text(*last)));
+        accesses.push(format!("0:{}", self.bound_text(*last)));
         Some((format!("{}[{}]", buffer.name, accesses.join(", ")), buffer.name, *last))
     }
 

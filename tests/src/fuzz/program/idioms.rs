@@ -55,7 +55,7 @@ impl Generator<'_> {
         let iter = self.name("r");
         let start = if self.chance(80) { "0.0".to_string() } else { self.literal() };
         self.push(depth, format!("{} = {start}", target.name));
-        self.push(depth, format!("for {iter} in seq(0, {}):", self.extent_text(hi)));
+        self.open_loop(depth, &iter, hi);
         self.runners.push(Runner { text: iter, lo: 0, hi });
         let others: Vec<Buffer> = self.buffers.iter().filter(|b| b.name != target.name && !b.raw).cloned().collect();
         let value = match self.choose(&others) {
@@ -122,7 +122,7 @@ impl Generator<'_> {
     fn repeated(&mut self, depth: usize) {
         let hi = self.extent();
         let iter = self.name("o");
-        self.push(depth, format!("for {iter} in seq(0, {}):", self.extent_text(hi)));
+        self.open_loop(depth, &iter, hi);
         let buffer = self.buffer();
         let place = self.place(&buffer);
         let value = self.data(1);
@@ -137,7 +137,8 @@ impl Generator<'_> {
         let mut idx = vec![iter.clone()];
         idx.extend(rest.iter().map(|dim| self.index(*dim)));
         let value = self.literal();
-        self.push(depth, format!("for {iter} in par(0, {}):", self.extent_text(*first)));
+        let hi = self.bound_text(*first);
+        self.push(depth, format!("for {iter} in par(0, {hi}):"));
         self.push(depth + 1, format!("{}[{}] = {value}", buffer.name, idx.join(", ")));
     }
 
@@ -161,7 +162,7 @@ impl Generator<'_> {
         let mut at = depth;
         for dim in &temporary.dims {
             let iter = self.name("g");
-            self.push(at, format!("for {iter} in seq(0, {}):", self.extent_text(*dim)));
+            self.open_loop(at, &iter, *dim);
             self.runners.push(Runner { text: iter, lo: 0, hi: *dim });
             at += 1;
         }
@@ -195,7 +196,7 @@ impl Generator<'_> {
         let before = self.runners.len();
         for (at, dim) in buffer.dims.iter().enumerate() {
             let iter = self.name("e");
-            self.push(depth + at, format!("for {iter} in seq(0, {}):", self.extent_text(*dim)));
+            self.open_loop(depth + at, &iter, *dim);
             self.runners.push(Runner { text: iter, lo: 0, hi: *dim });
         }
         let idx: Vec<String> = self.runners.iter().skip(before).map(|runner| runner.text.clone()).collect();
