@@ -17,10 +17,12 @@ pub mod overlap;
 pub mod regions;
 pub mod commute;
 pub mod iterations;
+pub mod filling;
 pub mod idempotence;
 pub mod fission;
 pub mod liveness;
 pub mod stability;
+pub mod staging;
 pub mod conditions;
 
 pub use conditions::{Question, Side, Unproven};

@@ -179,13 +179,9 @@ fn fresh_symbols(callee: &Proc, summary: &Effects, binding: &Binding<'_>) -> Vec
     fresh
 }
 
-/// What a statement list does to a buffer that it only sees as an argument is covered by its kind alone.
-pub fn kinds(effects: &Effects, root: &Sym) -> Vec<AccessKind> {
-    let mut kinds = Vec::new();
-    for cell in effects.of_root(root) {
-        if !kinds.contains(&cell.kind) {
-            kinds.push(cell.kind);
-        }
-    }
-    kinds
+/// What a callee does to what it is given for a parameter.
+pub fn kinds_through(callees: &mut Callees, callee: &Arc<Proc>, formal: &Sym) -> Vec<AccessKind> {
+    let effects = callees.effects(callee);
+    let done = |kind: AccessKind| effects.of_root(formal).any(|cell| cell.kind == kind);
+    [AccessKind::Read, AccessKind::Write, AccessKind::Reduce].into_iter().filter(|kind| done(*kind)).collect()
 }

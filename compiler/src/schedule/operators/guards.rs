@@ -1,1 +1,5 @@
 //! Operators on conditions and scopes.
+
+pub mod lift_scope;
+pub mod eliminate_dead_code;
+pub mod specialize;
