@@ -5,6 +5,8 @@ pub mod front;
 pub mod definition;
 pub mod places;
 pub mod arguments;
+pub mod schedule;
+mod shrink;
 
 #[cfg(test)]
 mod tests;
