@@ -13,8 +13,12 @@ pub mod print;
 pub mod typecheck;
 pub mod syntax;
 pub mod analysis;
+pub mod checks;
+pub mod unify;
+pub mod schedule;
 pub mod interpret;
 
+pub mod codegen;
 pub mod pipeline;
 
 #[cfg(test)]

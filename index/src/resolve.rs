@@ -4,6 +4,7 @@
 //! is one, and otherwise a proof that there is none, which [`Explanation`] retells in plain sentences. One version of a pack takes
 //! part in one resolution, because types have identity.
 
+mod catalogue;
 mod explain;
 mod provider;
 mod version_set;
@@ -18,10 +19,12 @@ use std::fmt;
 
 use pubgrub::PubGrubError;
 
+use crate::lockfile::Lockfile;
 use crate::manifest::{Dependency, Manifest};
 use crate::name::{PackName, nearest};
 use crate::version::{Requirement, Version};
 
+pub use catalogue::Catalogue;
 pub use explain::Explanation;
 use provider::Provider;
 
@@ -53,6 +56,13 @@ pub struct Needs {
     pub exo: Requirement,
     /// The packs it depends on, without those for development.
     pub dependencies: Vec<Need>,
+}
+
+impl Default for Needs {
+    /// Any version of exo, and no packs.
+    fn default() -> Self {
+        Self { exo: Requirement::ANY, dependencies: Vec::new() }
+    }
 }
 
 impl Needs {
@@ -123,6 +133,12 @@ impl Request {
             preferred: BTreeMap::new(),
             pinned: BTreeMap::new(),
         }
+    }
+
+    /// Prefers the versions of a lockfile, except those of packs that are to be moved on.
+    pub fn prefer(&mut self, lock: &Lockfile, moved_on: &BTreeSet<PackName>) {
+        let kept = lock.packs.values().filter(|pack| !moved_on.contains(&pack.name));
+        self.preferred.extend(kept.map(|pack| (pack.name.clone(), pack.version.clone())));
     }
 }
 

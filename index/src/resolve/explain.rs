@@ -179,7 +179,7 @@ impl<S: PackSource> Teller<'_, '_, S> {
             }
             let clash = facts.iter().enumerate().find(|(_, (_, other))| !other.is_empty() && set.is_disjoint(other));
             let Some((other_at, (other, _))) = clash else {
-                let choice = self.choice(name, set);
+                let choice = self.choice(fact, set);
                 self.say(format!("{}{choice}", self.need(fact)));
                 continue;
             };
@@ -278,9 +278,10 @@ impl<S: PackSource> Teller<'_, '_, S> {
     }
 
     /// The versions a requirement leaves, told only when the story goes on with them.
-    fn choice(&self, name: &PackName, set: &BTreeSet<Version>) -> String {
-        let goes_on = self.facts.iter().any(|fact| fact.from == *name);
-        if !goes_on || set.len() > 4 {
+    fn choice(&self, fact: &Fact, set: &BTreeSet<Version>) -> String {
+        let goes_on = self.facts.iter().any(|next| next.from == fact.to);
+        let says_it = set.iter().any(|version| fact.text == format!("={version}"));
+        if !goes_on || says_it || set.len() > 4 {
             return String::new();
         }
         format!(", which is {}", list(set.iter().map(ToString::to_string), "or"))

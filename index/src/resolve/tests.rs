@@ -2,33 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
 use proptest::prelude::*;
 use pubgrub::VersionSet as _;
 
 use super::version_set::VersionSet;
 use super::*;
-
-/// A registry in memory.
-#[derive(Debug, Clone, Default)]
-struct Registry(BTreeMap<PackName, BTreeMap<Version, Needs>>);
-
-impl PackSource for Registry {
-    type Error = Infallible;
-
-    fn versions(&self, name: &PackName) -> Result<Option<Vec<Version>>, Infallible> {
-        Ok(self.0.get(name).map(|versions| versions.keys().cloned().collect()))
-    }
-
-    fn needs(&self, name: &PackName, version: &Version) -> Result<Needs, Infallible> {
-        Ok(self.0[name][version].clone())
-    }
-
-    fn names_near(&self, wrong: &str) -> Vec<String> {
-        nearest(wrong, self.0.keys().map(PackName::as_str)).into_iter().map(str::to_owned).collect()
-    }
-}
 
 fn name(text: &str) -> PackName {
     PackName::parse(text).unwrap()
@@ -40,7 +19,7 @@ fn version(text: &str) -> Version {
 
 /// `neon ^1; b *; exo >=0.2`.
 fn needs(text: &str) -> Needs {
-    let mut needs = Needs { exo: Requirement::ANY, dependencies: Vec::new() };
+    let mut needs = Needs::default();
     for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
         let (pack, requirement) = part.split_once(' ').unwrap();
         let requirement = Requirement::parse(requirement).unwrap();
@@ -54,12 +33,12 @@ fn needs(text: &str) -> Needs {
 }
 
 /// One line for each version: `a 1.0.0: neon ^1; b *`.
-fn registry(text: &str) -> Registry {
-    let mut registry = Registry::default();
+fn registry(text: &str) -> Catalogue {
+    let mut registry = Catalogue::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (id, rest) = line.split_once(':').unwrap_or((line, ""));
         let (pack, number) = id.split_once(' ').unwrap();
-        registry.0.entry(name(pack)).or_default().insert(version(number), needs(rest));
+        registry.add(name(pack), version(number), needs(rest));
     }
     registry
 }
@@ -77,13 +56,13 @@ fn request(text: &str) -> Request {
 }
 
 /// The chosen versions as `a 1.0.0, b 2.0.0`.
-fn chosen(request: &Request, registry: &Registry) -> String {
+fn chosen(request: &Request, registry: &Catalogue) -> String {
     let resolution = resolve(request, registry).unwrap_or_else(|error| panic!("{error}"));
     let packs: Vec<String> = resolution.packs.iter().map(|(name, pack)| format!("{name} {}", pack.version)).collect();
     packs.join(", ")
 }
 
-fn explanation(request: &Request, registry: &Registry) -> Explanation {
+fn explanation(request: &Request, registry: &Catalogue) -> Explanation {
     match resolve(request, registry) {
         Err(ResolveError::Conflict(explanation)) => explanation,
         other => panic!("{other:?}"),
@@ -124,6 +103,26 @@ fn keeps_locked_versions_that_fit() {
     // A lock that no longer fits, or names what is gone, is no obstacle.
     request.preferred = BTreeMap::from([(name("a"), version("0.9.0")), (name("b"), version("1.1.0"))]);
     assert_eq!(chosen(&request, &registry), "a 1.1.0, b 1.1.0");
+}
+
+#[test]
+fn prefers_a_lockfile_except_for_what_is_moved_on() {
+    let registry = registry("a 1.0.0\n a 1.1.0\n b 1.0.0\n b 1.1.0\n");
+    let mut lock = Lockfile::new(version("0.1.0"));
+    for pack in ["a", "b"] {
+        lock.insert(crate::lockfile::LockedPack {
+            name: name(pack),
+            version: version("1.0.0"),
+            source: crate::lockfile::LockedSource::Builtin,
+            archive: None,
+            tree: None,
+            raw_c: None,
+            dependencies: BTreeSet::new(),
+        });
+    }
+    let mut request = request("a 1; b 1");
+    request.prefer(&lock, &BTreeSet::from([name("a")]));
+    assert_eq!(chosen(&request, &registry), "a 1.1.0, b 1.0.0");
 }
 
 #[test]
@@ -343,30 +342,31 @@ fn any_requirement() -> impl Strategy<Value = Requirement> {
 }
 
 /// A small registry in which packs need each other in all ways, and what a project needs of it.
-fn any_problem() -> impl Strategy<Value = (Registry, Request)> {
+fn any_problem() -> impl Strategy<Value = (Catalogue, Request)> {
     let packs = ["a", "b", "c", "d", "e", "missing"];
     let requirement = prop_oneof![
-        4 => prop::sample::select(vec!["*", "1", "2", "=1.0.0", "<2", ">=1.1", "~1.0", "2.0.0-rc.1", ">=1, <2.1"])
+        9 => prop::sample::select(vec!["*", "1", "2", "=1.0.0", "<2", ">=1.1", "~1.0", "2.0.0-rc.1", ">=1, <2.1"])
             .prop_map(|text| Requirement::parse(text).unwrap()),
         1 => any_requirement(),
     ];
     // The pack that does not exist is rare, so that most problems have a chance.
-    let target = prop_oneof![30 => 0..5usize, 1 => Just(5usize)];
+    let target = prop_oneof![100 => 0..5usize, 1 => Just(5usize)];
     let need = (target, requirement).prop_map(move |(pack, requirement)| Need { name: name(packs[pack]), requirement });
-    let exo = prop::sample::select(vec!["*", "*", "*", "*", ">=0.1", ">=0.2"]);
-    let needs = (prop::collection::vec(need, 0..3), exo)
+    let exo = prop_oneof![9 => Just("*"), 1 => Just(">=0.1"), 1 => Just(">=0.2")];
+    let needs = (prop::collection::vec(need.clone(), 0..3), exo)
         .prop_map(|(dependencies, exo)| Needs { exo: Requirement::parse(exo).unwrap(), dependencies });
     let numbers = vec!["1.0.0", "1.1.0", "2.0.0-rc.1", "2.0.0", "2.1.0"];
-    let entries = prop::collection::vec((0..5usize, prop::sample::select(numbers.clone()), needs.clone()), 0..16);
+    let entries = prop::collection::vec((0..5usize, prop::sample::select(numbers.clone()), needs.clone()), 12..28);
     let choice = prop::collection::btree_map(0..5usize, prop::sample::select(numbers), 0..3);
-    (entries, needs.clone(), choice.clone(), choice, prop::option::of(needs)).prop_map(
+    let root = prop::collection::vec(need, 1..4);
+    (entries, root, choice.clone(), choice, prop::option::of(needs)).prop_map(
         move |(entries, root, preferred, pinned, fixed)| {
-            let mut registry = Registry::default();
+            let mut registry = Catalogue::new();
             for (pack, number, needs) in entries {
-                registry.0.entry(name(packs[pack])).or_default().insert(version(number), needs);
+                registry.add(name(packs[pack]), version(number), needs);
             }
             let mut request = request("");
-            request.needs.dependencies = root.dependencies;
+            request.needs.dependencies = root;
             let versions = |choice: BTreeMap<usize, &str>| {
                 choice.into_iter().map(|(pack, number)| (name(packs[pack]), version(number))).collect()
             };
@@ -438,7 +438,7 @@ proptest! {
             }
             Err(ResolveError::UnknownPack { name, .. }) => {
                 prop_assert!(oracle.is_none());
-                prop_assert!(!registry.0.contains_key(&name));
+                prop_assert!(registry.newest(&name).is_none());
             }
             Err(error) => return Err(TestCaseError::fail(error.to_string())),
         }
@@ -446,7 +446,7 @@ proptest! {
 }
 
 /// Checks that a resolution meets every need and holds nothing that is not needed.
-fn check(resolution: &Resolution, request: &Request, registry: &Registry) -> Result<(), TestCaseError> {
+fn check(resolution: &Resolution, request: &Request, registry: &Catalogue) -> Result<(), TestCaseError> {
     let mut needed = BTreeSet::new();
     let mut open = request.needs.dependencies.clone();
     while let Some(need) = open.pop() {
@@ -455,7 +455,7 @@ fn check(resolution: &Resolution, request: &Request, registry: &Registry) -> Res
         if needed.insert(need.name.clone()) {
             let needs = match request.fixed.get(&need.name) {
                 Some(fixed) => fixed.needs.clone(),
-                None => registry.0[&need.name][&pack.version].clone(),
+                None => registry.get(&need.name, &pack.version).unwrap().clone(),
             };
             prop_assert!(accepts_exo(&needs.exo, &request.exo));
             prop_assert!(request.pinned.get(&need.name).is_none_or(|pinned| *pinned == pack.version));

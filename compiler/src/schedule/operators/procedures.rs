@@ -1,1 +1,10 @@
 //! Operators on whole procedures and calls.
+
+pub mod call_eqv;
+pub mod inline;
+pub mod make_instr;
+pub mod rename;
+pub mod replace;
+pub mod replace_all;
+
+pub use replace_all::replace_all;

@@ -1,0 +1,12 @@
+//! Random procs and random schedules, held against the reference interpreter.
+
+pub mod program;
+pub mod front;
+pub mod definition;
+pub mod places;
+pub mod arguments;
+pub mod schedule;
+mod shrink;
+
+#[cfg(test)]
+mod tests;
