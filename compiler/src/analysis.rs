@@ -22,7 +22,6 @@ pub mod idempotence;
 pub mod fission;
 pub mod liveness;
 pub mod stability;
-pub mod staging;
 pub mod conditions;
 
 pub use conditions::{Question, Side, Unproven};

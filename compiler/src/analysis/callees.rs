@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::analysis::effects::{self, AccessKind, Cell, Effects, Walk};
+use crate::analysis::effects::{self, Cell, Effects, Walk};
 use crate::analysis::formula::Formula;
 use crate::analysis::lift;
 use crate::analysis::linear::{Linear, Var};
@@ -177,11 +177,4 @@ fn fresh_symbols(callee: &Proc, summary: &Effects, binding: &Binding<'_>) -> Vec
         }
     }
     fresh
-}
-
-/// What a callee does to what it is given for a parameter.
-pub fn kinds_through(callees: &mut Callees, callee: &Arc<Proc>, formal: &Sym) -> Vec<AccessKind> {
-    let effects = callees.effects(callee);
-    let done = |kind: AccessKind| effects.of_root(formal).any(|cell| cell.kind == kind);
-    [AccessKind::Read, AccessKind::Write, AccessKind::Reduce].into_iter().filter(|kind| done(*kind)).collect()
 }
