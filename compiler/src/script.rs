@@ -1,0 +1,14 @@
+//! The Starlark host: modules are evaluated here, with the prelude in scope and within limits.
+
+pub(crate) mod c_text;
+pub(crate) mod define;
+pub(crate) mod errors;
+pub(crate) mod hooks;
+pub(crate) mod host;
+pub(crate) mod load;
+pub(crate) mod prelude;
+pub(crate) mod testing;
+pub(crate) mod values;
+
+#[cfg(test)]
+mod tests;
