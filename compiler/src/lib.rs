@@ -10,5 +10,10 @@ pub mod hardware;
 pub mod loop_ir;
 pub mod cursor;
 pub mod print;
+pub mod typecheck;
+pub mod interpret;
 
 pub mod pipeline;
+
+#[cfg(test)]
+pub(crate) mod testing;

@@ -13,3 +13,5 @@ pub mod digest;
 pub mod manifest;
 
 pub mod lockfile;
+
+pub mod archive;

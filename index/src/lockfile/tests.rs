@@ -1,2 +1,162 @@
 //! Tests of the lockfile.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
+
+use super::*;
+use crate::manifest::Manifest;
+
+fn name(text: &str) -> PackName {
+    PackName::parse(text).unwrap()
+}
+
+fn locked(pack: &str, version: &str, source: LockedSource, dependencies: &[&str]) -> LockedPack {
+    let fixed = !matches!(source, LockedSource::Path(_));
+    LockedPack {
+        name: name(pack),
+        version: Version::parse(version).unwrap(),
+        source,
+        archive: fixed.then(|| Sha256::of(pack.as_bytes())),
+        tree: fixed.then(|| Blake3::of(pack.as_bytes())),
+        raw_c: (pack == "neon").then(|| Blake3::of(b"c")),
+        dependencies: dependencies.iter().map(|dependency| name(dependency)).collect(),
+    }
+}
+
+fn sample() -> Lockfile {
+    let mut lock = Lockfile::new(Version::new(0, 1, 0));
+    lock.insert(locked("std", "1.0.0", LockedSource::Path("../std".into()), &[]));
+    lock.insert(locked("neon", "1.1.2", LockedSource::Builtin, &["std"]));
+    lock.insert(locked(
+        "@arm/sve",
+        "2.0.0",
+        LockedSource::Registry("https://packs.example.org".into()),
+        &["std", "neon"],
+    ));
+    let git = LockedSource::Git { url: "https://e.org/a \"b\\\n".into(), rev: "abc123".into() };
+    lock.insert(locked("far", "0.1.0-rc.1", git, &[]));
+    lock
+}
+
+#[test]
+fn text_is_canonical_and_reads_back() {
+    let lock = sample();
+    let text = lock.to_string();
+    assert_eq!(Lockfile::parse(&text).unwrap(), lock);
+    assert_eq!(Lockfile::parse(&text).unwrap().to_string(), text);
+    let names: Vec<&str> = text.lines().filter(|line| line.starts_with("name")).collect();
+    assert_eq!(names, ["name = \"@arm/sve\"", "name = \"far\"", "name = \"neon\"", "name = \"std\""]);
+}
+
+#[test]
+fn text_does_not_change_between_releases() {
+    let mut lock = Lockfile::new(Version::new(0, 1, 0));
+    lock.insert(locked("std", "1.0.0", LockedSource::Path("../std".into()), &[]));
+    lock.insert(locked("neon", "1.1.2", LockedSource::Builtin, &["std"]));
+    let expected = format!(
+        "# Written by exo. Change Exo.toml instead, then run `exo lock`.\nversion = 1\nexo = \"0.1.0\"\n\n[[pack]]\n\
+         name = \"neon\"\nversion = \"1.1.2\"\nsource = \"builtin\"\narchive = \"sha256:{}\"\ntree = \"blake3:{}\"\n\
+         raw-c = \"blake3:{}\"\ndependencies = [\n    \"std\",\n]\n\n[[pack]]\nname = \"std\"\nversion = \"1.0.0\"\n\
+         source = \"path+../std\"\n",
+        Sha256::of(b"neon"),
+        Blake3::of(b"neon"),
+        Blake3::of(b"c")
+    );
+    assert_eq!(lock.to_string(), expected);
+}
+
+#[test]
+fn refuses_newer_formats_by_name() {
+    let text = sample().to_string().replace("version = 1\n", "version = 2\nfuture = true\n");
+    let error = Lockfile::parse(&text).unwrap_err();
+    assert!(error.message.contains("format 2 is newer"), "{error}");
+    assert!(error.hint.unwrap().contains("update exo"));
+    assert!(Lockfile::parse("version = 0\nexo = \"0.1.0\"\n").is_err());
+    assert!(Lockfile::parse("exo = \"0.1.0\"\n").is_err());
+}
+
+#[test]
+fn refuses_unsound_texts() {
+    let text = sample().to_string();
+    let tree = format!("tree = \"blake3:{}\"\n", Blake3::of(b"neon"));
+    let archive = format!("archive = \"sha256:{}\"\n", Sha256::of(b"neon"));
+    let cases = [
+        (text.replace("name = \"far\"", "name = \"neon\""), "locked twice"),
+        (text.replace("name = \"far\"", "name = \"FAR\""), "FAR"),
+        (text.replace(&tree, ""), "without `tree`"),
+        (text.replace(&archive, ""), "without `archive`"),
+        (text.replace("sha256:", "md5:"), "must start with `sha256:`"),
+        (text.replace(&tree, "tree = \"blake3:00\"\n"), "64 lower-case"),
+        (text.replace("source = \"builtin\"", "source = \"floppy\""), "not a source"),
+        (text.replace("#abc123", ""), "names no commit"),
+        (text.replace("exo = ", "exe = "), "cannot be read"),
+        (text.replace("raw-c", "rawc"), "cannot be read"),
+        (text.replace("    \"std\",\n", "    \"std\",\n    \"std\",\n"), "twice"),
+        (text.replace("    \"std\",\n", "    \"gone\",\n"), "not locked"),
+        (text.replace("name = \"std\"", "name = \"@x/std\""), "not locked"),
+    ];
+    for (text, part) in cases {
+        let error = Lockfile::parse(&text).expect_err(part);
+        assert!(error.message.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn points_at_a_merge_conflict() {
+    let text = sample().to_string().replace("version = \"1.1.2\"", "<<<<<<< ours\nversion = \"1.1.2\"\n=======\n");
+    let error = Lockfile::parse(&text).unwrap_err();
+    assert_eq!(&text[error.span.unwrap()], "<<<<<<< ours");
+}
+
+fn manifest(dependencies: &str) -> Manifest {
+    Manifest::parse(&format!(
+        "[pack]\nname = \"p\"\nversion = \"1.0.0\"\nkind = \"kernel\"\n[dependencies]\n{dependencies}\n"
+    ))
+    .unwrap()
+}
+
+#[test]
+fn agrees_with_a_manifest_it_fits() {
+    let fits = manifest(
+        "far = { git = \"https://e.org/a \\\"b\\\\\\n\", rev = \"main\" }\n\"@arm/sve\" = { version = \"2\", registry = \"https://packs.example.org\" }\n",
+    );
+    assert_eq!(sample().disagreements(&fits), []);
+}
+
+#[test]
+fn names_every_disagreement() {
+    let lock = sample();
+    let other = manifest("neon = \"1.2\"\nstd = \"1\"\ngemmini = \"1\"\n");
+    let texts: Vec<String> = lock.disagreements(&other).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        [
+            "`@arm/sve 2.0.0` is locked, but nothing needs it",
+            "`far 0.1.0-rc.1` is locked, but nothing needs it",
+            "`gemmini ^1` is not locked",
+            "`neon 1.1.2` is locked, but the manifest needs `^1.2`",
+            "`std` is locked from `path+../std`, but the manifest takes it from the registry in use",
+        ]
+    );
+}
+
+#[test]
+fn a_commit_in_the_manifest_must_be_the_locked_one() {
+    let mut lock = Lockfile::new(Version::new(0, 1, 0));
+    let git = LockedSource::Git { url: "u".into(), rev: "0123456789abcdef".into() };
+    lock.insert(locked("far", "0.1.0-rc.1", git, &[]));
+    assert!(lock.disagreements(&manifest("far = { git = \"u\", rev = \"0123456\" }")).is_empty());
+    assert!(lock.disagreements(&manifest("far = { git = \"u\", rev = \"v1\" }")).is_empty());
+    assert_eq!(lock.disagreements(&manifest("far = { git = \"u\", rev = \"1123456\" }")).len(), 1);
+    assert_eq!(lock.disagreements(&manifest("far = { git = \"w\", rev = \"0123456\" }")).len(), 1);
+}
+
+#[test]
+fn follows_dependencies_both_ways() {
+    let lock = sample();
+    let sve = name("@arm/sve");
+    let reached: Vec<&str> = lock.reachable([&sve]).into_iter().map(PackName::as_str).collect();
+    assert_eq!(reached, ["@arm/sve", "neon", "std"]);
+    let std = name("std");
+    let users: Vec<&str> = lock.dependents(&std).map(|pack| pack.name.as_str()).collect();
+    assert_eq!(users, ["@arm/sve", "neon"]);
+    assert_eq!(lock.nearest("noen"), ["neon"]);
+}

@@ -1,0 +1,79 @@
+//! From the syntax of an object definition to a typed proc: names, types, affine rules, windows, calls.
+//!
+//! What needs a solver (bounds, extents, asserts, aliasing, races) comes later; a proc made here is well formed only.
+
+pub mod captures;
+pub mod scope;
+mod checker;
+mod literal;
+mod expressions;
+mod accesses;
+mod signature;
+mod statements;
+mod calls;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use ruff_python_ast::{Stmt as SyntaxStmt, StmtFunctionDef};
+use ruff_python_parser::ParseError;
+use ruff_text_size::Ranged;
+
+pub use captures::{Captures, HostValue, NoCaptures};
+pub(crate) use checker::Checker;
+
+use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::instruction::Instruction;
+use crate::loop_ir::Proc;
+use crate::source::{SourceFile, Span};
+
+/// Types the definition `function` of `file`; decorators are the caller's.
+///
+/// `captures` gives the names of the host code around it. Every mistake is reported, not only the first.
+pub fn definition(
+    file: &Arc<SourceFile>,
+    function: &StmtFunctionDef,
+    instruction: Option<Instruction>,
+    captures: &dyn Captures,
+) -> Result<Proc, Vec<Diagnostic>> {
+    let mut checker = Checker::new(file, captures);
+    let proc = checker.definition(function, instruction);
+    checker.finish(proc)
+}
+
+/// Types one bare `def` given as text: what `print::proc` prints.
+pub fn proc_from_text(text: &str, known: &dyn Captures) -> Result<Proc, Vec<Diagnostic>> {
+    let file = SourceFile::new("<text>", text);
+    let module =
+        ruff_python_parser::parse_module(text).map_err(|error| vec![syntax_error(&file, &error)])?.into_syntax();
+    match module.body.as_slice() {
+        [SyntaxStmt::FunctionDef(function)] => definition(&file, function, None, known),
+        _ => Err(vec![
+            Diagnostic::error(codes::OBJECT_SYNTAX, "expected exactly one `def`")
+                .at(&Span::new(&file, 0, text.len() as u32), "this text"),
+        ]),
+    }
+}
+
+/// A parser's error as a diagnostic.
+pub fn syntax_error(file: &Arc<SourceFile>, error: &ParseError) -> Diagnostic {
+    let message = error.error.to_string();
+    let message = lower_first(message.trim_end_matches('.'));
+    Diagnostic::error(codes::SYNTAX, message).at(&span_of(file, error), "here")
+}
+
+/// The span of a syntax node.
+pub(crate) fn span_of(file: &Arc<SourceFile>, node: &impl Ranged) -> Span {
+    let range = node.range();
+    Span::new(file, range.start().to_u32(), range.end().to_u32())
+}
+
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,154 @@
+//! Accesses: elements, windows, partial reads, and the left sides of assignments.
+
+use ruff_python_ast::{Expr as Syntax, ExprSlice, ExprSubscript};
+use ruff_text_size::Ranged;
+
+use crate::diagnostic::codes;
+use crate::loop_ir::{Access, Expr, ExprKind, Ty, build};
+use crate::symbol::Sym;
+use crate::typecheck::checker::{Checked, Checker, Reported};
+use crate::typecheck::literal::Position;
+use crate::typecheck::scope::Meaning;
+
+/// The items between brackets.
+pub(crate) fn items(slice: &Syntax) -> &[Syntax] {
+    match slice {
+        Syntax::Tuple(tuple) => &tuple.elts,
+        single => std::slice::from_ref(single),
+    }
+}
+
+impl Checker<'_> {
+    /// `x[...]` in an expression: an element, a window, or an item of a host collection.
+    pub(crate) fn access(&mut self, subscript: &ExprSubscript, node: &Syntax, position: Position) -> Checked<Expr> {
+        let Syntax::Name(name) = &*subscript.value else {
+            return self.outside(node, "indexing of an expression", "index a buffer by name: `x[i, j]`");
+        };
+        if self.scope.get(&name.id).is_none() {
+            if self.captures.get(self.text(node)).is_some() {
+                return self.host_constant(node, node, position);
+            }
+            return match self.captures.get(&name.id) {
+                Some(value) => {
+                    let message = format!("`{}` is {}, not a buffer", name.id, value.describe());
+                    self.refuse(codes::TYPE, node, message)
+                }
+                None => self.undefined(&subscript.value, &subscript.value),
+            };
+        }
+        let (symbol, shape) = self.buffer(&name.id, node)?;
+        let items = items(&subscript.slice);
+        let sliced = items.iter().any(|item| matches!(item, Syntax::Slice(_)));
+        if items.len() > shape.len() || (sliced && items.len() < shape.len()) || items.is_empty() {
+            return self.wrong_count(&name.id, shape.len(), items.len(), node);
+        }
+        if !sliced && items.len() == shape.len() {
+            let idx = self.indices(items)?;
+            return Ok(build::expr(ExprKind::Read { name: symbol, idx }, Ty::Data, &self.span(node)));
+        }
+        let idx = self.accesses(items, &shape)?;
+        Ok(build::expr(ExprKind::Window { name: symbol, idx }, Ty::Data, &self.span(node)))
+    }
+
+    /// The accesses of a window; dimensions without item are taken whole.
+    pub(crate) fn accesses(&mut self, items: &[Syntax], shape: &[Expr]) -> Checked<Vec<Access>> {
+        let mut checked: Vec<Checked<Access>> = Vec::new();
+        for (at, extent) in shape.iter().enumerate() {
+            checked.push(match items.get(at) {
+                Some(Syntax::Slice(slice)) => self.interval(slice, extent),
+                Some(point) => self.index(point).map(Access::Point),
+                None => Ok(Access::Interval { lo: build::int(0), hi: extent.clone() }),
+            });
+        }
+        checked.into_iter().collect()
+    }
+
+    fn interval(&mut self, slice: &ExprSlice, extent: &Expr) -> Checked<Access> {
+        if let Some(step) = &slice.step {
+            return self.outside(&**step, "the step of a slice", "windows are contiguous; leave the step out");
+        }
+        let lo = match &slice.lower {
+            Some(lower) => self.index(lower),
+            None => Ok(build::int(0)),
+        };
+        let hi = match &slice.upper {
+            Some(upper) => self.index(upper),
+            None => Ok(extent.clone()),
+        };
+        Ok(Access::Interval { lo: lo?, hi: hi? })
+    }
+
+    /// One index for each item; slices are refused.
+    pub(crate) fn indices(&mut self, items: &[Syntax]) -> Checked<Vec<Expr>> {
+        let checked: Vec<Checked<Expr>> = items.iter().map(|item| self.index(item)).collect();
+        checked.into_iter().collect()
+    }
+
+    /// The symbol and shape of a visible data name.
+    pub(crate) fn buffer(&mut self, name: &str, node: &Syntax) -> Checked<(Sym, Vec<Expr>)> {
+        let Some(binding) = self.scope.get(name).cloned() else {
+            return self.undefined(node, node);
+        };
+        match binding.meaning {
+            Meaning::Data { shape } => Ok((binding.symbol, shape)),
+            Meaning::Control(control) => self.not_a_buffer(name, control, node),
+            Meaning::Broken => Err(Reported),
+        }
+    }
+
+    fn wrong_count<T>(&mut self, name: &str, rank: usize, given: usize, node: &impl Ranged) -> Checked<T> {
+        let message = match rank {
+            0 => format!("`{name}` is a scalar, it has no dimensions to index"),
+            _ => format!("`{name}` has {rank} dimensions, {given} given"),
+        };
+        self.refuse_hint(codes::TYPE, node, message, "give one index or slice for each dimension")
+    }
+
+    /// The left side of `=` or `+=`: an element or a scalar.
+    pub(crate) fn target(&mut self, target: &Syntax) -> Checked<(Sym, Vec<Expr>)> {
+        let (name, items) = match target {
+            Syntax::Name(name) => (name, [].as_slice()),
+            Syntax::Subscript(subscript) => match &*subscript.value {
+                Syntax::Name(name) => (name, items(&subscript.slice)),
+                _ => return self.outside(target, "this left side", "assign to `x` or `x[i, j]`"),
+            },
+            Syntax::Attribute(_) => {
+                return self.outside(
+                    target,
+                    "a write to configuration state",
+                    "pass the value as an argument, or write it to a buffer",
+                );
+            }
+            _ => return self.outside(target, "this left side", "assign to `x` or `x[i, j]`"),
+        };
+        if let Some(Meaning::Control(control)) = self.scope.get(&name.id).map(|binding| binding.meaning.clone()) {
+            let message = format!("`{}` has type `{}` and cannot be assigned", name.id, control.word());
+            return self.refuse(codes::TYPE, target, message);
+        }
+        if self.scope.get(&name.id).is_none() {
+            return self.undeclared(&name.id, target);
+        }
+        let (symbol, shape) = self.buffer(&name.id, target)?;
+        if items.iter().any(|item| matches!(item, Syntax::Slice(_))) {
+            return self.refuse_hint(
+                codes::TYPE,
+                target,
+                "a window cannot be assigned",
+                "loop over the elements and assign each",
+            );
+        }
+        if items.len() != shape.len() {
+            return self.wrong_count(&name.id, shape.len(), items.len(), target);
+        }
+        Ok((symbol, self.indices(items)?))
+    }
+
+    pub(crate) fn undeclared<T>(&mut self, name: &str, node: &impl Ranged) -> Checked<T> {
+        self.refuse_hint(
+            codes::UNDEFINED_NAME,
+            node,
+            format!("`{name}` is not declared"),
+            format!("declare it first: `{name}: f32`, or `{name}: f32[n]` for a buffer"),
+        )
+    }
+}

@@ -1,0 +1,124 @@
+//! Typing of calls: number, kind and rank of arguments. Shapes, asserts and memories are for the checks.
+
+use std::sync::Arc;
+
+use ruff_python_ast::{Expr as Syntax, ExprCall, Stmt as SyntaxStmt};
+
+use crate::diagnostic::{Diagnostic, codes};
+use crate::loop_ir::{Arg, ArgType, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build};
+use crate::typecheck::captures::HostValue;
+use crate::typecheck::checker::{Checked, Checker};
+use crate::typecheck::literal::Position;
+
+impl Checker<'_> {
+    pub(crate) fn call_statement(&mut self, call: &ExprCall, node: &SyntaxStmt) -> Checked<Stmt> {
+        let callee = self.callee(&call.func);
+        if let Some(keyword) = call.arguments.keywords.first() {
+            return self.refuse_hint(
+                codes::CALL,
+                keyword,
+                "arguments of procs are positional",
+                "give the arguments in the order of the parameters",
+            );
+        }
+        let callee = callee?;
+        let given = &call.arguments.args;
+        if given.len() != callee.args.len() {
+            let message = format!("`{}` takes {} arguments, {} given", callee.name, callee.args.len(), given.len());
+            let diagnostic = Diagnostic::error(codes::CALL, message)
+                .at(&self.span(node), "here")
+                .label(&callee.span, "defined here");
+            return Err(self.report(diagnostic));
+        }
+        let args: Vec<Checked<Expr>> =
+            given.iter().zip(&callee.args).map(|(arg, formal)| self.argument(arg, formal)).collect();
+        let args = args.into_iter().collect::<Checked<Vec<Expr>>>()?;
+        Ok(build::stmt(StmtKind::Call { callee, args }, &self.span(node)))
+    }
+
+    fn callee(&mut self, func: &Syntax) -> Checked<Arc<Proc>> {
+        let text = self.text(func);
+        if self.scope.get(text).is_some() {
+            return self.refuse(codes::CALL, func, format!("`{text}` is a variable here, not a proc"));
+        }
+        match self.captures.get(text) {
+            Some(HostValue::Proc(proc)) => Ok(proc),
+            Some(HostValue::Extern(_)) => self.refuse_hint(
+                codes::CALL,
+                func,
+                format!("the extern `{text}` is an expression"),
+                format!("assign its value: `x = {text}(...)`"),
+            ),
+            Some(
+                other @ (HostValue::Int(_)
+                | HostValue::Float(_)
+                | HostValue::Bool(_)
+                | HostValue::Precision(_)
+                | HostValue::Memory(_)
+                | HostValue::Text(_)
+                | HostValue::Other(_)),
+            ) => self.refuse(codes::CALL, func, format!("`{text}` is {}, not a proc", other.describe())),
+            None => self.undefined(func, func),
+        }
+    }
+
+    fn argument(&mut self, node: &Syntax, formal: &Arg) -> Checked<Expr> {
+        match &formal.ty {
+            ArgType::Control(control) => self.control_argument(node, *control, formal),
+            ArgType::Data(ty) => self.data_argument(node, ty.rank(), formal),
+        }
+    }
+
+    fn control_argument(&mut self, node: &Syntax, control: Control, formal: &Arg) -> Checked<Expr> {
+        let value = self.expression(node, Position::Control)?;
+        let fits = match control {
+            Control::Size | Control::Index | Control::Int => value.ty.is_indexable(),
+            Control::Bool => value.ty == Ty::BOOL,
+            Control::Stride => value.ty == Ty::STRIDE || value.ty == Ty::INT,
+        };
+        if fits {
+            return Ok(value);
+        }
+        let found = match value.ty {
+            Ty::Control(found) => format!("a value of type `{}`", found.word()),
+            Ty::Data => "data".to_string(),
+        };
+        let message = format!("the parameter `{}` is a `{}`, found {found}", formal.name, control.word());
+        self.misfit(node, formal, message)
+    }
+
+    fn data_argument(&mut self, node: &Syntax, rank: usize, formal: &Arg) -> Checked<Expr> {
+        let value = self.expression(node, Position::Data)?;
+        if let Ty::Control(control) = value.ty {
+            let message =
+                format!("the parameter `{}` is data, found a value of type `{}`", formal.name, control.word());
+            return self.misfit(node, formal, message);
+        }
+        let given = self.rank(&value);
+        if given != rank {
+            let message = format!("the parameter `{}` has {rank} dimensions, the argument has {given}", formal.name);
+            return self.misfit(node, formal, message);
+        }
+        match &value.kind {
+            ExprKind::Read { idx, .. } if idx.is_empty() => Ok(value),
+            ExprKind::Window { .. } => Ok(value),
+            ExprKind::Read { .. }
+            | ExprKind::Const(_)
+            | ExprKind::Neg(_)
+            | ExprKind::Binary { .. }
+            | ExprKind::Extern { .. }
+            | ExprKind::Stride { .. } => self.refuse_hint(
+                codes::CALL,
+                node,
+                format!("the scalar parameter `{}` is passed by reference and needs a plain name", formal.name),
+                "assign the value to a scalar of its own first, and pass that",
+            ),
+        }
+    }
+
+    fn misfit<T>(&mut self, node: &Syntax, formal: &Arg, message: String) -> Checked<T> {
+        let diagnostic =
+            Diagnostic::error(codes::CALL, message).at(&self.span(node), "here").label(&formal.span, "declared here");
+        Err(self.report(diagnostic))
+    }
+}

@@ -1,0 +1,97 @@
+//! Which names of object code are visible at a point, and what they were bound to.
+
+use crate::loop_ir::{Control, Expr};
+use crate::symbol::Sym;
+
+/// What a visible name is.
+#[derive(Clone, Debug)]
+pub enum Meaning {
+    Control(Control),
+    /// A buffer, window or scalar (an empty shape).
+    Data {
+        shape: Vec<Expr>,
+    },
+    /// Its binding was refused; uses are not reported again.
+    Broken,
+}
+
+/// One visible binding.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    pub symbol: Sym,
+    pub meaning: Meaning,
+}
+
+/// Visible bindings, innermost last.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    bindings: Vec<Binding>,
+}
+
+/// The state of a scope to go back to.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark(usize);
+
+impl Scope {
+    /// A new symbol spelled `name`, visible until the enclosing [`Scope::leave`].
+    pub fn bind(&mut self, name: &str, meaning: Meaning) -> Sym {
+        let symbol = Sym::new(name);
+        self.push(symbol.clone(), meaning);
+        symbol
+    }
+
+    /// Makes an existing symbol visible.
+    pub fn push(&mut self, symbol: Sym, meaning: Meaning) {
+        self.bindings.push(Binding { symbol, meaning });
+    }
+
+    pub fn enter(&self) -> Mark {
+        Mark(self.bindings.len())
+    }
+
+    /// Forgets everything bound since `mark`.
+    pub fn leave(&mut self, mark: Mark) {
+        self.bindings.truncate(mark.0);
+    }
+
+    /// The innermost binding of a spelling.
+    pub fn get(&self, name: &str) -> Option<&Binding> {
+        self.bindings.iter().rev().find(|binding| binding.symbol.name() == name)
+    }
+
+    /// The shape of a visible data name.
+    pub fn shape(&self, symbol: &Sym) -> Option<&[Expr]> {
+        let binding = self.bindings.iter().rev().find(|binding| &binding.symbol == symbol)?;
+        match &binding.meaning {
+            Meaning::Data { shape } => Some(shape),
+            Meaning::Control(_) | Meaning::Broken => None,
+        }
+    }
+
+    /// Visible spellings that resemble `name`, for hints.
+    pub fn similar(&self, name: &str) -> Option<&str> {
+        self.bindings
+            .iter()
+            .rev()
+            .map(|binding| binding.symbol.name())
+            .filter(|other| distance(name, other) <= 1 + name.len() / 4)
+            .min_by_key(|other| distance(name, other))
+    }
+}
+
+/// Edit distance (Levenshtein 1966), for short names.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, x) in a.chars().enumerate() {
+        let mut left = at + 1;
+        let mut next = vec![left];
+        for (y, window) in b.iter().zip(row.windows(2)) {
+            let [diagonal, up] = window else { continue };
+            left = (diagonal + usize::from(x != *y)).min(up + 1).min(left + 1);
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
