@@ -7,6 +7,7 @@ pub(crate) mod hooks;
 pub(crate) mod host;
 pub(crate) mod load;
 pub(crate) mod prelude;
+pub(crate) mod run_c;
 pub(crate) mod testing;
 pub(crate) mod values;
 

@@ -13,12 +13,14 @@ use starlark::values::{
 use crate::cursor::path::{self, Node};
 use crate::cursor::{BlockPlace, Path, Place};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
-use crate::loop_ir::{ExprKind, StmtKind};
+use crate::hardware::extern_function::ExternFunction;
+use crate::loop_ir::{ExprKind, StmtKind, visit};
 use crate::print;
 use crate::schedule::procedure::ForwardError;
 use crate::schedule::{Cursor, Procedure};
 use crate::script::errors::refused;
 use crate::syntax;
+use crate::syntax::pattern::Pattern;
 
 /// A place in one version of a proc.
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -272,6 +274,17 @@ fn shorthand(text: &str, pattern: impl Fn(&str) -> String) -> String {
     }
 }
 
+/// Whether a name calls an extern: one of the prelude, or one that the proc uses.
+fn is_extern(procedure: &Procedure, name: &str) -> bool {
+    let mut found = ExternFunction::builtin().iter().any(|function| function.name == name);
+    visit::each_expr_in(&procedure.ir().body, &mut |expr| {
+        if let ExprKind::Extern { function, .. } = &expr.kind {
+            found |= function.name == name;
+        }
+    });
+    found
+}
+
 /// Searches a proc, or only below a place of it. Nothing found is a refusal.
 pub(crate) fn find<'v>(
     procedure: &Procedure,
@@ -280,8 +293,9 @@ pub(crate) fn find<'v>(
     many: bool,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<Value<'v>> {
-    let places = syntax::find::find(procedure.ir(), start, pattern, many)
-        .map_err(|diagnostic| refused(Refusal::new(RefusalKind::Parse, "find", diagnostic)))?;
+    let unreadable = |diagnostic| refused(Refusal::new(RefusalKind::Parse, "find", diagnostic));
+    let parsed = Pattern::parse(pattern, &|name| is_extern(procedure, name)).map_err(unreadable)?;
+    let places = syntax::find::find(procedure.ir(), start, &parsed).map_err(unreadable)?;
     let value = |place: &Place| CursorValue(Cursor { procedure: procedure.clone(), place: place.clone() });
     match places.first() {
         None => {
