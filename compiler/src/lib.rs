@@ -11,6 +11,8 @@ pub mod loop_ir;
 pub mod cursor;
 pub mod print;
 pub mod typecheck;
+pub mod syntax;
+pub mod analysis;
 pub mod interpret;
 
 pub mod pipeline;

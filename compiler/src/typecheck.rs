@@ -5,7 +5,7 @@
 pub mod captures;
 pub mod scope;
 mod checker;
-mod literal;
+pub(crate) mod literal;
 mod expressions;
 mod accesses;
 mod signature;
@@ -22,7 +22,7 @@ use ruff_python_parser::ParseError;
 use ruff_text_size::Ranged;
 
 pub use captures::{Captures, HostValue, NoCaptures};
-pub(crate) use checker::Checker;
+pub(crate) use checker::{Checker, Reported};
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::instruction::Instruction;

@@ -13,5 +13,8 @@ pub mod digest;
 pub mod manifest;
 
 pub mod lockfile;
+pub mod package_map;
 
 pub mod archive;
+
+pub mod resolve;

@@ -53,6 +53,11 @@ impl Version {
         Ok(Self(version))
     }
 
+    /// A version with these numbers and this prerelease, which may be empty.
+    pub(crate) fn with_prerelease((major, minor, patch): (u64, u64, u64), pre: semver::Prerelease) -> Self {
+        Self(semver::Version { major, minor, patch, pre, build: semver::BuildMetadata::EMPTY })
+    }
+
     /// The first number.
     pub const fn major(&self) -> u64 {
         self.0.major

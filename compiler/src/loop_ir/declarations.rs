@@ -75,6 +75,13 @@ pub struct Declarations {
 
 impl Declarations {
     pub fn of(proc: &Proc) -> Self {
+        let mut declarations = Declarations::of_args(proc);
+        declarations.add_block(&proc.body);
+        declarations
+    }
+
+    /// The parameters only.
+    pub fn of_args(proc: &Proc) -> Self {
         let mut declarations = Declarations::default();
         for arg in &proc.args {
             let declaration = match &arg.ty {
@@ -83,7 +90,6 @@ impl Declarations {
             };
             declarations.map.insert(arg.name.clone(), declaration);
         }
-        declarations.add_block(&proc.body);
         declarations
     }
 

@@ -1,10 +1,12 @@
 //! The state of typing one definition: what is visible, and what was found wrong so far.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ruff_text_size::Ranged;
 
 use crate::diagnostic::{Code, Diagnostic, codes};
+use crate::loop_ir::Expr;
 use crate::source::{SourceFile, Span};
 use crate::typecheck::captures::Captures;
 use crate::typecheck::scope::Scope;
@@ -22,12 +24,14 @@ pub(crate) struct Checker<'a> {
     pub(crate) scope: Scope,
     /// Levels of nesting at the node being typed.
     pub(crate) depth: usize,
+    /// What the holes `_` of a fragment stand for, in order.
+    pub(crate) holes: VecDeque<Expr>,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(file: &'a Arc<SourceFile>, captures: &'a dyn Captures) -> Self {
-        Checker { file, captures, scope: Scope::default(), depth: 0, diagnostics: Vec::new() }
+        Checker { file, captures, scope: Scope::default(), depth: 0, holes: VecDeque::new(), diagnostics: Vec::new() }
     }
 
     pub(crate) fn span(&self, node: &impl Ranged) -> Span {

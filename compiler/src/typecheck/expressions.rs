@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::extern_function::ExternFunction;
 use crate::loop_ir::{BinaryOp, Const, Control, Expr, ExprKind, Ty, build};
 use crate::typecheck::captures::HostValue;
-use crate::typecheck::checker::{Checked, Checker};
+use crate::typecheck::checker::{Checked, Checker, Reported};
 use crate::typecheck::literal::Position;
 use crate::typecheck::scope::Meaning;
 
@@ -141,15 +141,30 @@ impl Checker<'_> {
     }
 
     fn name(&mut self, name: &ExprName, node: &Syntax, position: Position) -> Checked<Expr> {
+        if name.id.as_str() == "_" {
+            return self.hole(node);
+        }
         let Some(binding) = self.scope.get(&name.id).cloned() else {
             return self.host_constant(node, node, position);
         };
         let ty = match binding.meaning {
             Meaning::Control(control) => Ty::Control(control),
             Meaning::Data { .. } => Ty::Data,
-            Meaning::Broken => return Err(crate::typecheck::checker::Reported),
+            Meaning::Broken => return Err(Reported),
         };
         Ok(build::expr(ExprKind::Read { name: binding.symbol, idx: Vec::new() }, ty, &self.span(node)))
+    }
+
+    fn hole(&mut self, node: &Syntax) -> Checked<Expr> {
+        match self.holes.pop_front() {
+            Some(part) => Ok(part),
+            None => self.refuse_hint(
+                codes::PATTERN,
+                node,
+                "a hole `_` without an expression for it",
+                "holes stand in patterns; `FormattedExprStr(text, cursor, ...)` fills them",
+            ),
+        }
     }
 
     /// A number or bool of the host code; `inner` is the host expression, `node` what stands for it.
@@ -309,7 +324,7 @@ impl Checker<'_> {
         };
         let operands: Vec<Checked<Expr>> = connective.values.iter().map(|value| self.condition(value)).collect();
         let mut operands = operands.into_iter();
-        let first = operands.next().unwrap_or(Err(crate::typecheck::checker::Reported))?;
+        let first = operands.next().unwrap_or(Err(Reported))?;
         operands.try_fold(first, |lhs, rhs| Ok(self.binary(op, lhs, rhs?, node)))
     }
 
@@ -329,7 +344,7 @@ impl Checker<'_> {
             });
             left = right;
         }
-        whole.ok_or(crate::typecheck::checker::Reported)
+        whole.ok_or(Reported)
     }
 
     fn comparison(&mut self, op: CmpOp, lhs: Expr, rhs: Expr, node: &Syntax) -> Checked<Expr> {
@@ -434,7 +449,7 @@ impl Checker<'_> {
         let rank = match binding.meaning {
             Meaning::Data { shape } => shape.len(),
             Meaning::Control(control) => return self.not_a_buffer(&name.id, control, node),
-            Meaning::Broken => return Err(crate::typecheck::checker::Reported),
+            Meaning::Broken => return Err(Reported),
         };
         match &dim_value.kind {
             ExprKind::Const(Const::Int(value)) if usize::try_from(*value).is_ok_and(|dim| dim < rank) => {

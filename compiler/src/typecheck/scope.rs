@@ -19,6 +19,8 @@ pub enum Meaning {
 #[derive(Clone, Debug)]
 pub struct Binding {
     pub symbol: Sym,
+    /// How the printed proc spells it, where names clash.
+    pub spelling: Option<String>,
     pub meaning: Meaning,
 }
 
@@ -42,7 +44,17 @@ impl Scope {
 
     /// Makes an existing symbol visible.
     pub fn push(&mut self, symbol: Sym, meaning: Meaning) {
-        self.bindings.push(Binding { symbol, meaning });
+        self.bindings.push(Binding { symbol, spelling: None, meaning });
+    }
+
+    /// Makes an existing symbol visible, also under the spelling that the printed proc gives it.
+    pub fn push_spelled(&mut self, symbol: Sym, spelling: String, meaning: Meaning) {
+        self.bindings.push(Binding { symbol, spelling: Some(spelling), meaning });
+    }
+
+    /// Whether this very binding is visible.
+    pub fn contains(&self, symbol: &Sym) -> bool {
+        self.bindings.iter().any(|binding| &binding.symbol == symbol)
     }
 
     pub fn enter(&self) -> Mark {
@@ -54,9 +66,11 @@ impl Scope {
         self.bindings.truncate(mark.0);
     }
 
-    /// The innermost binding of a spelling.
+    /// The innermost binding of a name; failing that, the binding that is printed so.
     pub fn get(&self, name: &str) -> Option<&Binding> {
-        self.bindings.iter().rev().find(|binding| binding.symbol.name() == name)
+        let printed = |binding: &&Binding| binding.spelling.as_deref() == Some(name);
+        let innermost = self.bindings.iter().rev().find(|binding| binding.symbol.name() == name);
+        innermost.or_else(|| self.bindings.iter().rev().find(printed))
     }
 
     /// The shape of a visible data name.

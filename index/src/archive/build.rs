@@ -30,7 +30,7 @@ pub struct BuiltArchive {
 ///
 /// # Errors
 /// A path is not one a pack may have, two paths meet on some file system, the manifest is missing, or a limit is
-/// exceeded: whatever [`super::read`] would refuse.
+/// exceeded: whatever [`super::read()`] would refuse.
 pub fn build(files: &PackFiles, limits: &Limits) -> Result<BuiltArchive, ArchiveError> {
     let tar = write_tar(files, limits)?;
     let bytes = compress(&tar).map_err(|error| Refusal::Compression(error.to_string()))?;

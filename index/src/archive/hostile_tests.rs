@@ -180,12 +180,15 @@ fn refuses_every_other_kind_of_entry() {
     }
 }
 
+/// A change to a header.
+type Change = fn(&mut [u8; 512]);
+
 #[test]
 fn refuses_headers_that_are_not_plain_ustar() {
-    let with = |change: fn(&mut [u8; 512])| refusal(&[changed(b"src/a.exo", b'0', b"a", change)]);
+    let with = |change: Change| refusal(&[changed(b"src/a.exo", b'0', b"a", change)]);
     assert_eq!(with(|b| b[257..265].fill(0)), Refusal::NotUstar);
     assert_eq!(with(|b| b[257..265].copy_from_slice(b"ustar  \0")), Refusal::NotUstar);
-    let fields: [(&str, fn(&mut [u8; 512])); 12] = [
+    let fields: [(&str, Change); 12] = [
         // CVE-2023-38497: modes that others can write, and set-user-id.
         ("mode", |b| b[100..108].copy_from_slice(b"0000666\0")),
         ("mode", |b| b[100..108].copy_from_slice(b"0004755\0")),

@@ -21,7 +21,7 @@ pub fn read(archive: &[u8], limits: &Limits) -> Result<PackFiles, ArchiveError> 
 /// Reads the files of an archive after comparing its digest, and compares the digest of the files.
 ///
 /// # Errors
-/// As [`read`], or a digest is not the expected one. The digest of the archive is compared before anything is decompressed.
+/// As [`read()`], or a digest is not the expected one. The digest of the archive is compared before anything is decompressed.
 pub fn read_verified(
     archive: &[u8],
     expected: &Sha256,

@@ -1,6 +1,8 @@
 //! Tests of the lockfile.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::manifest::Manifest;
 
@@ -159,4 +161,42 @@ fn follows_dependencies_both_ways() {
     let users: Vec<&str> = lock.dependents(&std).map(|pack| pack.name.as_str()).collect();
     assert_eq!(users, ["@arm/sve", "neon"]);
     assert_eq!(lock.nearest("noen"), ["neon"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_lockfile_reads_back(
+        packs in prop::collection::btree_map("(@[a-c]{1,2}/)?[d-h]{1,3}-x", ("[^#\\PC]{1,8}|\\PC{1,8}", 0..4u8, prop::collection::vec(any::<prop::sample::Index>(), 0..3)), 0..6)
+    ) {
+        let names: Vec<&String> = packs.keys().collect();
+        let mut lock = Lockfile::new(Version::new(0, 1, 0));
+        for (pack, (text, kind, needs)) in &packs {
+            let source = match kind {
+                0 => LockedSource::Builtin,
+                1 => LockedSource::Registry(text.clone()),
+                2 => LockedSource::Path(text.clone()),
+                _ => LockedSource::Git { url: text.clone(), rev: "0123abc".into() },
+            };
+            let mut entry = locked(pack, "1.0.0", source, &[]);
+            let needs = needs.iter().map(|index| names[index.index(names.len())]).filter(|needed| *needed != pack);
+            entry.dependencies = needs.map(|needed| name(needed)).collect();
+            lock.insert(entry);
+        }
+        let text = lock.to_string();
+        prop_assert_eq!(Lockfile::parse(&text).unwrap(), lock);
+    }
+
+    #[test]
+    fn damaged_lockfiles_are_refused_or_read(at in any::<prop::sample::Index>(), byte in 0u8..128) {
+        let mut bytes = sample().to_string().into_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let text = String::from_utf8(bytes).unwrap();
+        if let Err(error) = Lockfile::parse(&text) {
+            prop_assert!(!error.message.is_empty());
+            prop_assert!(error.span.is_none_or(|span| text.get(span).is_some()));
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! Tests of the manifest.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
 
+use proptest::prelude::*;
+
 use super::*;
 
 const FULL: &str = r#"
@@ -325,4 +327,79 @@ fn says_why_nothing_was_removed() {
     let neon = PackName::parse("neon").unwrap();
     let error = remove_dependency(COMMENTED, DependencyKind::Dev, &neon).unwrap_err();
     assert!(matches!(error, EditError::Absent { in_other_section: true, .. }));
+}
+
+/// Pieces of manifests, sound and unsound, to be put together at random.
+fn any_manifest_text() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "[pack]\n",
+        "name = \"p\"\n",
+        "version = \"1.0.0\"\n",
+        "kind = \"kernel\"\n",
+        "exo = 1\n",
+        "pack.name = \"q\"\n",
+        "keywords = [\"a\", 1, [ ]]\n",
+        "[dependencies]\n",
+        "[dependencies.y]\n",
+        "dependencies.z.path = \"..\"\n",
+        "x = \"1\"\n",
+        "\"@v/x\" = { version = \"1\", rev = 2 }\n",
+        "x = { path = \"a\", git = 1 }\n",
+        "[dev-dependencies]\n",
+        "[[kernel]]\n",
+        "schedule = { a = \"b\", \"*\" = 1 }\n",
+        "schedule.a = \"b:c\"\n",
+        "targets = [\"a\", 2]\n",
+        "algorithm = \"é\"\n",
+        "[kernel.args]\n",
+        "args = 1\n",
+        "[verify]\n",
+        "allow-unsafe = [\"x\", \"x\"]\n",
+        "[metadata]\n",
+        "[metadata.deep.er]\n",
+        "format = 1\n",
+        "# é\n",
+        "\r\n",
+        "dependencies = 1\n",
+        "kernel = []\n",
+        "pack = { name = \"p\" }\n",
+        "verify = [1]\n",
+        "=\n",
+    ]);
+    prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_mistake_has_a_place_in_the_text(text in any_manifest_text()) {
+        if let Err(errors) = Manifest::parse(&text) {
+            prop_assert!(!errors.is_empty());
+            for error in errors {
+                prop_assert!(text.get(error.span.clone()).is_some(), "{:?}", error);
+                prop_assert!(!error.message.ends_with('.') && !error.message.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn removing_what_was_added_gives_the_text_back(
+        names in prop::collection::btree_set("[a-f]{1,3}", 0..5), comments in any::<bool>(), added in "[g-m]{1,3}|[a-f]{4}"
+    ) {
+        let mut text = pack("\n[dependencies]\n");
+        for name in names.iter().filter(|name| PackName::parse(name).is_ok()) {
+            if comments {
+                text += &format!("\n# about {name}\n{name}   = '1'  # {name}\n");
+            } else {
+                text += &format!("{name} = \"1\"\n");
+            }
+        }
+        prop_assume!(PackName::parse(&added).is_ok());
+        let edited =
+            add_dependency(&text, DependencyKind::Normal, &new(&added, Some("1.2"), DependencySource::Default)).unwrap();
+        prop_assert!(Manifest::parse(&edited).unwrap().dependency(&PackName::parse(&added).unwrap()).is_some());
+        let back = remove_dependency(&edited, DependencyKind::Normal, &PackName::parse(&added).unwrap()).unwrap();
+        prop_assert_eq!(back, text);
+    }
 }

@@ -1,0 +1,22 @@
+//! What a procedure does and what follows from it: linear logic, effects, and one safety question a file.
+
+pub mod linear;
+pub mod formula;
+pub mod lift;
+pub mod conjunction;
+pub mod cases;
+pub mod numbering;
+pub mod z3_backend;
+pub mod callees;
+pub mod solver;
+pub mod facts;
+pub mod ranges;
+pub mod conditions;
+
+pub use conditions::{Question, Side, Unproven};
+pub use facts::{Facts, prove};
+pub use ranges::constant_range;
+pub use solver::{Answer, Counterexample, Solver, Stats};
+
+#[cfg(test)]
+mod tests;

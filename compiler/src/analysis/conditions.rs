@@ -1,0 +1,169 @@
+//! The safety questions that scheduling operators ask, and their answers as data.
+
+use crate::analysis::facts::{Facts, Verified, counterexample};
+use crate::analysis::solver::{Counterexample, Solver};
+use crate::cursor::path::{BlockPlace, Path};
+use crate::loop_ir::{Expr, Proc};
+use crate::print::Names;
+use crate::symbol::Sym;
+
+/// Which of the two procs of a step a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Before,
+    After,
+}
+
+/// A condition under which a rewrite keeps the meaning of a proc. `Ok` is a proof; anything else is a refusal.
+#[derive(Clone, Debug)]
+pub enum Question {
+    /// `cond` is true whenever the statement at `at` is reached.
+    Holds { side: Side, at: Path, cond: Expr, what: String },
+    /// Two index-like expressions are equal whenever the statement at `at` is reached.
+    Equal { side: Side, at: Path, lhs: Expr, rhs: Expr, what: String },
+    /// Two adjacent runs of one list may be swapped.
+    Commute { side: Side, first: BlockPlace, second: BlockPlace },
+    /// The loop at `outer` and the loop that is its whole body may be interchanged.
+    Interchange { side: Side, outer: Path },
+    /// The loop at `scope` may be split into one over `body[..split]` and one over `body[split..]`.
+    Fission { side: Side, scope: Path, split: usize },
+    /// The branch at `scope` may be split at `split` of its body or `else`.
+    BranchSplit { side: Side, scope: Path, split: usize, orelse: bool },
+    /// Running the block once more right after itself changes nothing.
+    Idempotent { side: Side, block: BlockPlace },
+    /// No two iterations of the loop touch one location, unless both only read it.
+    IndependentIterations { side: Side, scope: Path },
+    /// Every access to the buffer, through windows and calls too, stays inside its shape and inside the window it uses.
+    BufferInBounds { side: Side, buffer: Sym },
+    /// What the buffer holds after the statement at `at` is never read.
+    DeadAfter { side: Side, at: Path, buffer: Sym },
+    /// No value of the buffer passes from one iteration of the loop to a later one.
+    DeadBetweenIterations { side: Side, scope: Path, buffer: Sym },
+    /// The data expressions have the same values at the statement `to` as at the statement `from`.
+    Unchanged { side: Side, from: Path, to: Path, exprs: Vec<Expr> },
+    /// Every call under this place (the root: everywhere) passes the call checker.
+    CallsValid { side: Side, under: Path },
+}
+
+/// What could not be shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unproven {
+    /// In the user's own names.
+    pub condition: String,
+    pub counterexample: Option<Counterexample>,
+    /// The statement at fault, in the proc that the question is about.
+    pub place: Option<Path>,
+    pub hint: Option<String>,
+    /// The solver gave up: the condition may hold.
+    pub unknown: bool,
+}
+
+impl Unproven {
+    pub(crate) fn new(condition: impl Into<String>) -> Self {
+        Unproven { condition: condition.into(), ..Unproven::default() }
+    }
+
+    pub(crate) fn at(mut self, place: &Path) -> Self {
+        self.place = Some(place.clone());
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds what a failed proof knows.
+    pub(crate) fn with(mut self, verified: &Verified, names: &Names) -> Self {
+        match verified {
+            Verified::Yes => {}
+            Verified::No(values) => {
+                let found = counterexample(values, names);
+                if !found.values.is_empty() {
+                    self.counterexample = Some(found);
+                }
+            }
+            Verified::Unknown => self.unknown = true,
+        }
+        self
+    }
+}
+
+/// A question named a place that is not there: a bug of whoever asked, and a refusal all the same.
+pub(crate) fn misplaced(what: &str) -> Unproven {
+    Unproven { unknown: true, ..Unproven::new(format!("{what} must exist")) }
+}
+
+impl Question {
+    fn side(&self) -> Side {
+        match self {
+            Question::Holds { side, .. }
+            | Question::Equal { side, .. }
+            | Question::Commute { side, .. }
+            | Question::Interchange { side, .. }
+            | Question::Fission { side, .. }
+            | Question::BranchSplit { side, .. }
+            | Question::Idempotent { side, .. }
+            | Question::IndependentIterations { side, .. }
+            | Question::BufferInBounds { side, .. }
+            | Question::DeadAfter { side, .. }
+            | Question::DeadBetweenIterations { side, .. }
+            | Question::Unchanged { side, .. }
+            | Question::CallsValid { side, .. } => *side,
+        }
+    }
+
+    /// Answers the question about a step that turned `before` into `after`.
+    pub fn answer(&self, before: &Proc, after: &Proc, solver: &mut Solver) -> Result<(), Unproven> {
+        let proc = match self.side() {
+            Side::Before => before,
+            Side::After => after,
+        };
+        match self {
+            Question::Holds { at, cond, what, .. } => holds(proc, at, cond, what, solver),
+            Question::Equal { at, lhs, rhs, what, .. } => equal(proc, at, lhs, rhs, what, solver),
+            Question::Commute { .. }
+            | Question::Interchange { .. }
+            | Question::Fission { .. }
+            | Question::BranchSplit { .. }
+            | Question::Idempotent { .. }
+            | Question::IndependentIterations { .. }
+            | Question::BufferInBounds { .. }
+            | Question::DeadAfter { .. }
+            | Question::DeadBetweenIterations { .. }
+            | Question::Unchanged { .. }
+            | Question::CallsValid { .. } => Err(Unproven { unknown: true, ..Unproven::new("the effects commute") }),
+        }
+    }
+}
+
+fn holds(proc: &Proc, at: &Path, cond: &Expr, what: &str, solver: &mut Solver) -> Result<(), Unproven> {
+    let facts = Facts::at(proc, at);
+    match facts.proves(solver, facts.boolean(cond).as_ref()) {
+        Verified::Yes => Ok(()),
+        other => {
+            let names = Names::of(proc);
+            Err(Unproven::new(said(what, &names.expr(cond))).at(at).with(&other, &names))
+        }
+    }
+}
+
+fn equal(proc: &Proc, at: &Path, lhs: &Expr, rhs: &Expr, what: &str, solver: &mut Solver) -> Result<(), Unproven> {
+    let facts = Facts::at(proc, at);
+    let goal = match (facts.index(lhs), facts.index(rhs)) {
+        (Some(lhs), Some(rhs)) => crate::analysis::formula::Formula::equal(&lhs, &rhs),
+        _ => None,
+    };
+    match facts.proves(solver, goal.as_ref()) {
+        Verified::Yes => Ok(()),
+        other => {
+            let names = Names::of(proc);
+            let condition = format!("{} == {}", names.expr(lhs), names.expr(rhs));
+            Err(Unproven::new(said(what, &condition)).at(at).with(&other, &names))
+        }
+    }
+}
+
+fn said(what: &str, condition: &str) -> String {
+    if what.is_empty() { condition.to_string() } else { format!("{what}: {condition}") }
+}

@@ -1,0 +1,135 @@
+//! The one solver of a compilation: fast decision procedure first, Z3 for the rest, answers remembered.
+
+use std::collections::HashMap;
+
+use crate::analysis::callees::Callees;
+use crate::analysis::cases;
+use crate::analysis::conjunction::Verdict;
+use crate::analysis::formula::Formula;
+use crate::analysis::linear::Var;
+use crate::analysis::numbering::Numbered;
+use crate::analysis::z3_backend::Backend;
+
+pub use crate::analysis::z3_backend::version;
+
+/// Long-lived: make one for each compilation and thread.
+pub struct Solver {
+    units: u32,
+    z3: Option<Backend>,
+    /// Verdicts by canonical question; looked up only.
+    known: HashMap<Vec<i64>, Verdict>,
+    stats: Stats,
+    pub(crate) callees: Callees,
+}
+
+/// What the solver was asked and how it answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Questions asked.
+    pub queries: u64,
+    /// Answered by linear reasoning.
+    pub fast: u64,
+    /// Answered from memory.
+    pub cached: u64,
+    /// Given to Z3.
+    pub z3: u64,
+}
+
+/// The answer to "does this follow?".
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    Proved,
+    Refuted(Counterexample),
+    /// Neither shown nor refuted within the limits. A refusal wherever it is met.
+    Unknown,
+}
+
+/// Values for which a condition fails, in the user's names; only variables that matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counterexample {
+    pub values: Vec<(String, i64)>,
+}
+
+impl std::fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let values: Vec<String> = self.values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        f.write_str(&values.join(", "))
+    }
+}
+
+/// Whether formulas can hold together.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Satisfiable {
+    No,
+    /// Values of the symbols and strides that occur.
+    Yes(Vec<(Var, i64)>),
+    Unknown,
+}
+
+impl Solver {
+    /// `units`: Z3 resource units for one query.
+    pub fn new(units: u32) -> Solver {
+        Solver { units, z3: None, known: HashMap::new(), stats: Stats::default(), callees: Callees::default() }
+    }
+
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Whether `goal` can hold where `facts` hold.
+    pub(crate) fn satisfiable(&mut self, facts: &[Formula], goal: &Formula) -> Satisfiable {
+        self.stats.queries += 1;
+        if *goal == Formula::False {
+            self.stats.fast += 1;
+            return Satisfiable::No;
+        }
+        let Some((question, rest)) = Numbered::of(goal, facts) else { return Satisfiable::Unknown };
+        let verdict = self.decide(&question);
+        let values = match verdict {
+            Verdict::Unsat => return Satisfiable::No,
+            Verdict::Sat(values) => Some(values),
+            Verdict::Unknown => None,
+        };
+        // Facts that share no variable with the question only matter when they contradict each other: dead code.
+        let rest: Vec<Formula> = rest.into_iter().cloned().collect();
+        if self.contradictory(&rest) {
+            return Satisfiable::No;
+        }
+        match values {
+            Some(values) => Satisfiable::Yes(
+                question.vars.into_iter().zip(values).filter(|(var, _)| !matches!(var, Var::Quotient(_))).collect(),
+            ),
+            None => Satisfiable::Unknown,
+        }
+    }
+
+    fn contradictory(&mut self, facts: &[Formula]) -> bool {
+        let whole = Formula::and(facts.to_vec());
+        match whole {
+            Formula::True => false,
+            Formula::False => true,
+            Formula::Le(_) | Formula::Eq(_) | Formula::And(_) | Formula::Or(_) | Formula::Forall(..) => {
+                Numbered::of(&whole, &[]).is_some_and(|(question, _)| self.decide(&question) == Verdict::Unsat)
+            }
+        }
+    }
+
+    fn decide(&mut self, question: &Numbered) -> Verdict {
+        let key = question.key();
+        if let Some(verdict) = self.known.get(&key) {
+            self.stats.cached += 1;
+            return verdict.clone();
+        }
+        let variables = question.vars.len() as u32;
+        let mut verdict = cases::decide(&question.trees, variables);
+        if verdict == Verdict::Unknown {
+            self.stats.z3 += 1;
+            let units = self.units;
+            verdict = self.z3.get_or_insert_with(|| Backend::new(units)).decide(&question.trees, variables);
+        } else {
+            self.stats.fast += 1;
+        }
+        self.known.insert(key, verdict.clone());
+        verdict
+    }
+}

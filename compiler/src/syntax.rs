@@ -1,0 +1,8 @@
+//! Text that is read besides definitions: patterns, fragments given to operators, and whole modules.
+
+pub mod pattern;
+pub mod find;
+pub mod fragment;
+
+#[cfg(test)]
+mod tests;

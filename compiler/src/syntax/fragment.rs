@@ -1,0 +1,202 @@
+//! Expressions, windows and assertions that operators take as text, read in the scope of a place in a proc.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ruff_python_ast::Expr as Syntax;
+use ruff_text_size::Ranged;
+
+use crate::cursor::path::{self, Path};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::extern_function::ExternFunction;
+use crate::loop_ir::declarations::{Declaration, Declarations};
+use crate::loop_ir::{Access, Control, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
+use crate::print::Names;
+use crate::source::{SourceFile, Span};
+use crate::symbol::Sym;
+use crate::typecheck::literal::Position;
+use crate::typecheck::scope::{Meaning, Scope};
+use crate::typecheck::{Checker, HostValue, syntax_error};
+
+/// An expression as it would be read just before the statement at `before` (a path into it counts as the statement).
+///
+/// Names mean the innermost binding that is visible there: parameters, iterators, allocations, windows. An integer
+/// literal is an index unless the expression is data.
+pub fn expr(text: &str, proc: &Proc, before: &Path) -> Result<Expr, Diagnostic> {
+    formatted(text, &[], proc, before)
+}
+
+/// Like [`expr`]; the k-th hole `_` of the text stands for the k-th of `parts`, expressions of the same proc.
+pub fn formatted(text: &str, parts: &[Expr], proc: &Proc, before: &Path) -> Result<Expr, Diagnostic> {
+    let scope = scope_before(proc, before);
+    check_parts(parts, &scope)?;
+    let wanted = |position| {
+        read(text, proc, scope.clone(), |checker, node| {
+            checker.holes = parts.iter().cloned().collect();
+            checker.expression(node, position)
+        })
+    };
+    // Whether a literal is an index or a real follows from what stands beside it.
+    wanted(Position::Control).or_else(|as_index| {
+        wanted(Position::Data).map_err(|as_data| match as_data.code {
+            codes::UNDEFINED_NAME => as_data,
+            _ => as_index,
+        })
+    })
+}
+
+/// A window such as `C[0:6, i, :]`, or a scalar's name; the accesses are one for each dimension.
+pub fn window(text: &str, proc: &Proc, before: &Path) -> Result<(Sym, Vec<Access>), Diagnostic> {
+    read(text, proc, scope_before(proc, before), |checker, node| {
+        let (base, name) = match node {
+            Syntax::Name(name) => (node, name),
+            Syntax::Subscript(subscript) => match &*subscript.value {
+                base @ Syntax::Name(name) => (base, name),
+                other => return checker.refuse(codes::PATTERN, other, "a window is taken from a buffer's name"),
+            },
+            _ => {
+                return checker.refuse_hint(
+                    codes::PATTERN,
+                    node,
+                    "expected a window",
+                    "write the buffer and one index or slice for each dimension: `C[0:6, i]`",
+                );
+            }
+        };
+        let (symbol, shape) = checker.buffer(&name.id, base)?;
+        let accesses = match node {
+            Syntax::Subscript(_) => match &checker.expression(node, Position::Data)?.kind {
+                ExprKind::Window { idx, .. } => idx.clone(),
+                ExprKind::Read { idx, .. } => idx.iter().cloned().map(Access::Point).collect(),
+                ExprKind::Const(_)
+                | ExprKind::Neg(_)
+                | ExprKind::Binary { .. }
+                | ExprKind::Extern { .. }
+                | ExprKind::Stride { .. } => Vec::new(),
+            },
+            _ if shape.is_empty() => Vec::new(),
+            _ => {
+                let all = vec![":"; shape.len()].join(", ");
+                return checker.refuse_hint(
+                    codes::PATTERN,
+                    node,
+                    format!("`{}` has {} dimensions", name.id, shape.len()),
+                    format!("write `{}[{all}]` for the whole buffer", name.id),
+                );
+            }
+        };
+        Ok((symbol, accesses))
+    })
+}
+
+/// A precondition over the parameters of a proc.
+pub fn assertion(text: &str, proc: &Proc) -> Result<Expr, Diagnostic> {
+    let mut scope = Scope::default();
+    bind_args(proc, &Declarations::of(proc), &Names::default(), &mut scope);
+    read(text, proc, scope, |checker, node| checker.condition(node))
+}
+
+/// What is visible just before the statement at `before`.
+pub fn scope_before(proc: &Proc, before: &Path) -> Scope {
+    let declarations = Declarations::of(proc);
+    let names = Names::of(proc);
+    let mut scope = Scope::default();
+    bind_args(proc, &declarations, &names, &mut scope);
+    let mut above = Path::root();
+    for step in &before.0 {
+        let Some((orelse, at)) = step.in_list() else { break };
+        if let Some(StmtKind::For { iter, .. }) = path::stmt(proc, &above).map(|stmt| &stmt.kind) {
+            bind(iter, &declarations, &names, &mut scope);
+        }
+        for stmt in path::list(proc, &above, orelse).unwrap_or_default().iter().take(at) {
+            if let Some(symbol) = declared_for_later(stmt) {
+                bind(symbol, &declarations, &names, &mut scope);
+            }
+        }
+        above = above.child(*step);
+    }
+    scope
+}
+
+/// What a statement declares for the statements after it.
+fn declared_for_later(stmt: &Stmt) -> Option<&Sym> {
+    match &stmt.kind {
+        StmtKind::For { .. } => None,
+        _ => visit::bound_by(stmt),
+    }
+}
+
+fn bind_args(proc: &Proc, declarations: &Declarations, names: &Names, scope: &mut Scope) {
+    for arg in &proc.args {
+        bind(&arg.name, declarations, names, scope);
+    }
+}
+
+fn bind(symbol: &Sym, declarations: &Declarations, names: &Names, scope: &mut Scope) {
+    let meaning = match declarations.get(symbol) {
+        Some(Declaration::Control(control)) => Meaning::Control(*control),
+        Some(Declaration::Iterator) => Meaning::Control(Control::Index),
+        Some(Declaration::Buffer { .. } | Declaration::Window { .. }) => {
+            Meaning::Data { shape: declarations.shape(symbol).unwrap_or_default() }
+        }
+        None => Meaning::Broken,
+    };
+    scope.push_spelled(symbol.clone(), names.get(symbol).to_string(), meaning);
+}
+
+fn check_parts(parts: &[Expr], scope: &Scope) -> Result<(), Diagnostic> {
+    let mut symbols = BTreeSet::new();
+    parts.iter().for_each(|part| visit::expr_symbols(part, &mut symbols));
+    match symbols.iter().find(|symbol| !scope.contains(symbol)) {
+        None => Ok(()),
+        Some(symbol) => {
+            let message = format!("the spliced expression mentions `{symbol}`, which is not visible at this place");
+            Err(Diagnostic::error(codes::PATTERN, message)
+                .hint("splice expressions of enclosing or preceding scopes only"))
+        }
+    }
+}
+
+/// Parses one expression and hands it to `check` in a scope.
+fn read<T>(
+    text: &str,
+    proc: &Proc,
+    scope: Scope,
+    check: impl FnOnce(&mut Checker<'_>, &Syntax) -> Result<T, crate::typecheck::Reported>,
+) -> Result<T, Diagnostic> {
+    let text = text.trim();
+    let file = SourceFile::new("<fragment>", text);
+    let parsed = ruff_python_parser::parse_expression(text).map_err(|error| {
+        let mut diagnostic = syntax_error(&file, &error);
+        diagnostic.code = codes::PATTERN;
+        diagnostic
+    })?;
+    let node = parsed.into_expr();
+    let externs = externs(proc);
+    let mut checker = Checker::new(&file, &externs);
+    checker.scope = scope;
+    let result = check(&mut checker, &node);
+    checker.finish(result).map_err(|errors| {
+        let span = Span::new(&file, node.range().start().to_u32(), node.range().end().to_u32());
+        let unknown = || Diagnostic::error(codes::PATTERN, "the fragment cannot be read").at(&span, "here");
+        errors.into_iter().next().unwrap_or_else(unknown)
+    })
+}
+
+/// The externs that a fragment may call: the builtin ones and those that the proc calls already.
+fn externs(proc: &Proc) -> BTreeMap<String, HostValue> {
+    let mut externs: BTreeMap<String, HostValue> = BTreeMap::new();
+    let mut add = |function: &ExternFunction| {
+        externs.insert(function.name.clone(), HostValue::Extern(function.clone()));
+    };
+    ExternFunction::builtin().iter().for_each(&mut add);
+    visit::each_stmt(&proc.body, &mut |stmt| {
+        visit::each_own_expr(stmt, &mut |expr| {
+            visit::each_expr(expr, &mut |node| {
+                if let ExprKind::Extern { function, .. } = &node.kind {
+                    add(function);
+                }
+            });
+        });
+    });
+    externs
+}
