@@ -136,7 +136,8 @@ pub fn tree_digest(files: &[FileDigest]) -> Blake3 {
         hasher.update(&file.length.to_le_bytes());
         hasher.update(file.digest.as_bytes());
     }
-    Blake3(*hasher.finalize().as_bytes())
+    // Named in full: where the compiler's dependencies are in the build too, blake3 also implements `Digest::finalize`.
+    Blake3(*blake3::Hasher::finalize(&hasher).as_bytes())
 }
 
 #[cfg(test)]

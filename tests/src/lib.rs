@@ -1,1 +1,3 @@
-//! x
+//! Tests that drive the compiler, the index and the binaries from outside.
+
+pub mod fuzz;

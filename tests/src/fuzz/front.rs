@@ -1,0 +1,46 @@
+//! The way from text to a proc that tests outside the compiler take.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use exo_compiler::hardware::extern_function::ExternFunction;
+use exo_compiler::hardware::instruction::Instruction;
+use exo_compiler::hardware::memory::Memory;
+use exo_compiler::loop_ir::Proc;
+use exo_compiler::typecheck::{self, HostValue};
+
+/// Host names that object code may mention, in order of definition where that matters.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    known: BTreeMap<String, HostValue>,
+}
+
+impl Scope {
+    /// The memories and externs of the prelude.
+    pub fn prelude() -> Self {
+        let mut scope = Scope::default();
+        for memory in [Memory::dram(), Memory::dram_stack(), Memory::dram_static()] {
+            scope.known.insert(memory.name().to_string(), HostValue::Memory(memory));
+        }
+        for function in ExternFunction::builtin() {
+            scope.known.insert(function.name.clone(), HostValue::Extern(function.clone()));
+        }
+        scope
+    }
+
+    pub fn add_proc(&mut self, proc: &Arc<Proc>) {
+        self.known.insert(proc.name.to_string(), HostValue::Proc(proc.clone()));
+    }
+
+    /// Parses and types one definition. Errors are the messages, one a line.
+    pub fn typed(&self, text: &str) -> Result<Proc, String> {
+        typecheck::proc_from_text(text, &self.known)
+            .map_err(|errors| errors.iter().map(|error| error.message.clone()).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// Makes an instruction of a proc, as `@instr("...")` does.
+pub fn instruction(mut proc: Proc, template: &str) -> Proc {
+    proc.instr = Some(Instruction { template: template.into(), global: String::new() });
+    proc
+}

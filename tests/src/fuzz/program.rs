@@ -1,0 +1,801 @@
+//! Random well-typed procs as text: loops, guards, index arithmetic, allocations, windows, calls, reductions.
+//!
+//! Most of what comes out passes the front end. What does not is thrown away by the caller, so the generator aims at
+//! variety rather than at proof: it only keeps enough about ranges to stay in bounds most of the time.
+
+use exo_compiler::interpret::random::Random;
+
+/// Procs that generated code calls and that `replace` may find. An entry is an instruction when it has a template.
+pub const LIBRARY: &[(&str, Option<&str>)] = &[
+    (
+        "def copy4(d: [f32][4] @ DRAM, s: [f32][4] @ DRAM):
+    assert stride(d, 0) == 1
+    assert stride(s, 0) == 1
+    for t in seq(0, 4):
+        d[t] = s[t]
+",
+        Some("copy4({d_data}, {s_data});"),
+    ),
+    (
+        "def zero4(d: [f32][4] @ DRAM):
+    for t in seq(0, 4):
+        d[t] = 0.0
+",
+        Some("zero4({d_data});"),
+    ),
+    (
+        "def fma4(d: [f32][4] @ DRAM, a: [f32][4] @ DRAM, b: [f32][4] @ DRAM):
+    assert stride(d, 0) == 1
+    for t in seq(0, 4):
+        d[t] += a[t] * b[t]
+",
+        Some("fma4({d_data}, {a_data}, {b_data});"),
+    ),
+    (
+        "def add_row(n: size, d: [f32][n] @ DRAM, s: [f32][n] @ DRAM):
+    for t in seq(0, n):
+        d[t] += s[t]
+",
+        None,
+    ),
+    (
+        "def fill_row(n: size, d: [f32][n] @ DRAM, c: f32 @ DRAM):
+    for t in seq(0, n):
+        d[t] = c
+",
+        None,
+    ),
+    (
+        "def masked(n: size, w: index, d: [f32][n] @ DRAM):
+    assert w >= 0
+    for t in seq(0, n):
+        if t < w:
+            d[t] = 2.0 * d[t]
+",
+        Some("masked({n}, {w}, {d_data});"),
+    ),
+    (
+        "def bump(d: f32 @ DRAM):
+    d += 1.0
+",
+        None,
+    ),
+    (
+        "def nothing(d: [f32][4] @ DRAM):
+    pass
+",
+        Some("nothing({d_data});"),
+    ),
+];
+
+/// An extent or the end of a range: a size plus a number, or a number alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Extent {
+    size: Option<usize>,
+    plus: i64,
+}
+
+impl Extent {
+    const fn literal(value: i64) -> Self {
+        Extent { size: None, plus: value }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Size {
+    name: &'static str,
+    at_least: i64,
+    multiple_of: i64,
+}
+
+/// Something that runs over `lo..hi`: an iterator, or a sum of iterators.
+#[derive(Clone, Debug)]
+struct Runner {
+    text: String,
+    lo: i64,
+    hi: Extent,
+}
+
+#[derive(Clone, Debug)]
+struct Buffer {
+    name: String,
+    dims: Vec<Extent>,
+    /// Whether an uninitialised element may be there.
+    raw: bool,
+}
+
+/// The text of a random proc `p`.
+pub fn generate(random: &mut Random) -> String {
+    let mut generator = Generator {
+        random,
+        lines: Vec::new(),
+        sizes: Vec::new(),
+        flag: false,
+        runners: Vec::new(),
+        buffers: Vec::new(),
+        fresh: 0,
+        left: 0,
+    };
+    generator.left = generator.random.between(2, 7);
+    generator.definition()
+}
+
+struct Generator<'a> {
+    random: &'a mut Random,
+    lines: Vec<String>,
+    sizes: Vec<Size>,
+    /// Whether there is an argument `flag: bool`.
+    flag: bool,
+    runners: Vec<Runner>,
+    buffers: Vec<Buffer>,
+    fresh: usize,
+    /// Statements still to be made.
+    left: i64,
+}
+
+impl Generator<'_> {
+    fn chance(&mut self, percent: u64) -> bool {
+        self.random.below(100) < percent
+    }
+
+    fn choose<T: Clone>(&mut self, items: &[T]) -> Option<T> {
+        self.random.pick(items).cloned()
+    }
+
+    fn name(&mut self, stem: &str) -> String {
+        self.fresh += 1;
+        format!("{stem}{}", self.fresh)
+    }
+
+    fn push(&mut self, depth: usize, line: impl AsRef<str>) {
+        self.lines.push(format!("{}{}", "    ".repeat(depth), line.as_ref()));
+    }
+
+    fn definition(mut self) -> String {
+        let mut args = Vec::new();
+        let mut asserts = Vec::new();
+        for name in ["n", "m"].into_iter().take(self.random.below(3) as usize) {
+            let mut size = Size { name, at_least: 1, multiple_of: 1 };
+            if self.chance(40) {
+                size.multiple_of = if self.chance(50) { 4 } else { 2 };
+                size.at_least = size.multiple_of;
+                asserts.push(format!("assert {name} % {} == 0", size.multiple_of));
+            }
+            if self.chance(40) {
+                size.at_least = size.at_least.max(self.random.between(2, 8));
+                asserts.push(format!("assert {name} >= {}", size.at_least));
+            }
+            args.push(format!("{name}: size"));
+            self.sizes.push(size);
+        }
+        if self.chance(15) {
+            self.flag = true;
+            args.push("flag: bool".into());
+        }
+        if self.chance(20) {
+            let hi = self.extent();
+            asserts.push("assert k >= 0".into());
+            asserts.push(format!("assert k < {}", self.extent_text(hi)));
+            args.push("k: index".into());
+            self.runners.push(Runner { text: "k".into(), lo: 0, hi });
+        }
+        for name in ["x", "y", "z", "u"].into_iter().take(1 + self.random.below(4) as usize) {
+            let rank = self.random.below(10);
+            let rank = if rank < 2 { 0 } else { 1 + usize::from(rank > 6) };
+            let dims: Vec<Extent> = (0..rank).map(|_| self.extent()).collect();
+            let shape: Vec<String> = dims.iter().map(|dim| self.extent_text(*dim)).collect();
+            let text = match (rank, self.chance(25)) {
+                (0, _) => format!("{name}: f32"),
+                (_, true) => format!("{name}: [f32][{}]", shape.join(", ")),
+                (_, false) => format!("{name}: f32[{}]", shape.join(", ")),
+            };
+            args.push(format!("{text} @ DRAM"));
+            self.buffers.push(Buffer { name: name.into(), dims, raw: false });
+        }
+        self.push(0, format!("def p({}):", args.join(", ")));
+        for assertion in asserts {
+            self.push(1, assertion);
+        }
+        while self.left > 0 {
+            self.statement(1);
+        }
+        self.lines.join("\n") + "\n"
+    }
+
+    fn extent(&mut self) -> Extent {
+        if !self.sizes.is_empty() && self.chance(60) {
+            let size = self.random.below(self.sizes.len() as u64) as usize;
+            let plus = if self.chance(15) { 1 } else { 0 };
+            return Extent { size: Some(size), plus };
+        }
+        Extent::literal(self.choose(&[1, 2, 3, 4, 4, 6, 8, 8, 12]).unwrap_or(4))
+    }
+
+    fn extent_text(&self, extent: Extent) -> String {
+        let Some(size) = extent.size.and_then(|at| self.sizes.get(at)) else { return extent.plus.to_string() };
+        with_offset(size.name, extent.plus)
+    }
+
+    /// The smallest value that an extent can have.
+    fn least(&self, extent: Extent) -> i64 {
+        extent.size.and_then(|at| self.sizes.get(at)).map_or(0, |size| size.at_least) + extent.plus
+    }
+
+    /// An index that stays below `dim`.
+    fn index(&mut self, dim: Extent) -> String {
+        let mut found = Vec::new();
+        for runner in &self.runners {
+            let room = if runner.hi.size == dim.size {
+                Some(dim.plus - runner.hi.plus)
+            } else if runner.hi.size.is_none() {
+                Some(self.least(dim) - runner.hi.plus)
+            } else {
+                None
+            };
+            match room {
+                Some(room) if room >= -runner.lo => {
+                    found.push(with_offset(&runner.text, room.clamp(-runner.lo, 2)));
+                    found.extend((runner.lo == 0 || room >= 0).then(|| with_offset(&runner.text, room.min(0))));
+                    let upper = if room == 0 { with_offset(&self.extent_text(dim), -1) } else { continue };
+                    if runner.lo >= 0 {
+                        found.push(format!("{upper} - {}", parenthesised(&runner.text)));
+                    }
+                }
+                Some(_) | None => {}
+            }
+            if dim.size.is_none() {
+                found.push(format!("{} % {}", parenthesised(&runner.text), dim.plus));
+            }
+            if runner.hi == dim && runner.lo >= 0 {
+                found.push(format!("{} / 2", parenthesised(&runner.text)));
+            }
+        }
+        if found.is_empty() || self.chance(12) {
+            let below = self.least(dim).max(1);
+            return self.random.between(0, below - 1).min(3).to_string();
+        }
+        self.choose(&found).unwrap_or_else(|| "0".into())
+    }
+
+    /// A random element of a buffer.
+    fn place(&mut self, buffer: &Buffer) -> String {
+        if buffer.dims.is_empty() {
+            return buffer.name.clone();
+        }
+        let idx: Vec<String> = buffer.dims.iter().map(|dim| self.index(*dim)).collect();
+        format!("{}[{}]", buffer.name, idx.join(", "))
+    }
+
+    fn buffer(&mut self) -> Buffer {
+        // Recent buffers more often, so that temporaries are used.
+        let count = self.buffers.len() as u64;
+        let at = if self.chance(50) { count - 1 - self.random.below(count.min(2)) } else { self.random.below(count) };
+        self.buffers.get(at as usize).cloned().unwrap_or(Buffer { name: "x".into(), dims: Vec::new(), raw: false })
+    }
+
+    fn readable(&mut self) -> Option<String> {
+        let ready: Vec<Buffer> = self.buffers.iter().filter(|buffer| !buffer.raw).cloned().collect();
+        let buffer = self.choose(&ready)?;
+        Some(self.place(&buffer))
+    }
+
+    fn literal(&mut self) -> String {
+        self.choose(&["0.0", "1.0", "2.0", "0.5", "-1.0", "3.25"]).unwrap_or("1.0").to_string()
+    }
+
+    fn data(&mut self, depth: u64) -> String {
+        if depth == 0 || self.chance(25) {
+            return match self.readable() {
+                Some(place) if !self.chance(20) => place,
+                Some(_) | None => self.literal(),
+            };
+        }
+        match self.random.below(14) {
+            0..=4 => format!("{} + {}", self.data(depth - 1), self.factor(depth - 1)),
+            5 | 6 => format!("{} - {}", self.data(depth - 1), self.factor(depth - 1)),
+            7..=10 => format!("{} * {}", self.factor(depth - 1), self.factor(depth - 1)),
+            11 => format!("{} / {}", self.factor(depth - 1), self.factor(depth - 1)),
+            12 => format!("-{}", self.factor(depth - 1)),
+            _ => {
+                let (a, b) = (self.data(depth - 1), self.data(depth - 1));
+                match self.random.below(3) {
+                    0 => format!("relu({a})"),
+                    1 => format!("fmaxf({a}, {b})"),
+                    _ => format!("select({a}, {b}, {b}, 0.0)"),
+                }
+            }
+        }
+    }
+
+    /// Data that needs no parentheses inside a product.
+    fn factor(&mut self, depth: u64) -> String {
+        let text = self.data(depth);
+        if text.contains(' ') || text.starts_with('-') { format!("({text})") } else { text }
+    }
+
+    fn condition(&mut self) -> Option<(String, Option<Runner>)> {
+        if self.flag && self.chance(30) {
+            return Some(("flag".into(), None));
+        }
+        let runners = self.runners.clone();
+        let runner = self.choose(&runners)?;
+        let text = runner.text.clone();
+        match self.random.below(7) {
+            0 => {
+                // Inside, one element more may be reached.
+                let condition = format!("{} < {}", with_offset(&text, 1), self.extent_text(runner.hi));
+                let inside = Runner { hi: Extent { plus: runner.hi.plus - 1, ..runner.hi }, ..runner };
+                Some((condition, Some(inside)))
+            }
+            1 => Some((format!("{text} > {}", runner.lo), Some(Runner { lo: runner.lo + 1, ..runner }))),
+            2 => Some((format!("{text} == {}", runner.lo), None)),
+            3 => Some((format!("{} % 2 == 0", parenthesised(&text)), None)),
+            4 => {
+                let other = self.choose(&runners)?;
+                Some((format!("{text} <= {}", other.text), None))
+            }
+            5 => {
+                let size = self.choose(&self.sizes.clone())?;
+                Some((format!("{} > {}", size.name, self.random.between(1, 6)), None))
+            }
+            _ => Some((format!("{text} < {}", self.random.between(0, 5)), None)),
+        }
+    }
+
+    fn block(&mut self, depth: usize, count: i64) {
+        let (runners, buffers) = (self.runners.len(), self.buffers.len());
+        let from = self.lines.len();
+        for _ in 0..count {
+            if self.left > -4 {
+                self.statement(depth);
+            }
+        }
+        if self.lines.len() == from {
+            self.push(depth, "pass");
+        }
+        self.runners.truncate(runners);
+        self.buffers.truncate(buffers);
+    }
+
+    fn inner_count(&mut self) -> i64 {
+        self.choose(&[1, 1, 1, 2, 2, 3]).unwrap_or(1)
+    }
+
+    fn statement(&mut self, depth: usize) {
+        self.left -= 1;
+        let deep = depth > 4;
+        match self.random.below(100) {
+            0..=21 => self.write(depth),
+            22..=49 if !deep => self.one_loop(depth),
+            50..=55 if !deep => self.tiled(depth),
+            56..=63 if !deep => self.guarded(depth),
+            64..=71 => self.temporary(depth),
+            72..=77 => self.window(depth),
+            78..=84 => self.call(depth),
+            85..=99 => self.idiom(depth),
+            _ => self.write(depth),
+        }
+    }
+
+    fn write(&mut self, depth: usize) {
+        let buffer = self.buffer();
+        let place = self.place(&buffer);
+        let value = self.data(2);
+        let op = if buffer.raw || self.chance(55) { "=" } else { "+=" };
+        self.push(depth, format!("{place} {op} {value}"));
+    }
+
+    fn one_loop(&mut self, depth: usize) {
+        let name = self.choose(&["i", "j", "l"]).unwrap_or("i");
+        // A fresh spelling most of the time; shadowing now and then.
+        let name = if self.chance(90) { self.name(name) } else { name.to_string() };
+        let shadowed = self.runners.iter().any(|runner| runner.text.split(' ').any(|word| word == name));
+        let name = if shadowed { self.name("s") } else { name };
+        let runners = self.runners.clone();
+        let outer = self.choose(&runners);
+        let (lo, hi, runner) = match (self.random.below(12), outer) {
+            (0, Some(outer)) => ("0".to_string(), with_offset(&outer.text, 1), Runner { lo: 0, ..outer }),
+            (1, Some(outer)) => (outer.text.clone(), self.extent_text(outer.hi), outer),
+            (2, _) => {
+                let hi = self.extent();
+                let lo = (self.least(hi) - 1).clamp(0, 2);
+                (lo.to_string(), self.extent_text(hi), Runner { text: String::new(), lo, hi })
+            }
+            (3, _) => {
+                let hi = self.extent();
+                let hi = Extent { plus: hi.plus - i64::from(self.least(hi) > 1), ..hi };
+                ("0".to_string(), self.extent_text(hi), Runner { text: String::new(), lo: 0, hi })
+            }
+            (_, _) => {
+                let hi = self.shared_extent();
+                ("0".to_string(), self.extent_text(hi), Runner { text: String::new(), lo: 0, hi })
+            }
+        };
+        self.push(depth, format!("for {name} in seq({lo}, {hi}):"));
+        self.runners.push(Runner { text: name, ..runner });
+        let count = self.inner_count();
+        self.block(depth + 1, count);
+        self.runners.pop();
+    }
+
+    /// An extent of some buffer, so that the iterator can index it.
+    fn shared_extent(&mut self) -> Extent {
+        let dims: Vec<Extent> = self.buffers.iter().flat_map(|buffer| buffer.dims.iter().copied()).collect();
+        match self.choose(&dims) {
+            Some(dim) if !self.chance(10) => dim,
+            Some(_) | None => self.extent(),
+        }
+    }
+
+    fn tiled(&mut self, depth: usize) {
+        let hi = self.shared_extent();
+        let tile = self.choose(&[2, 4]).unwrap_or(4);
+        let (outer, inner) = (self.name("io"), self.name("ii"));
+        let divides = match hi.size.and_then(|at| self.sizes.get(at)) {
+            Some(size) => hi.plus == 0 && size.multiple_of % tile == 0,
+            None => hi.plus % tile == 0,
+        };
+        let whole = self.extent_text(hi);
+        let bound = match (hi.size, divides) {
+            (None, true) => (hi.plus / tile).to_string(),
+            (None, false) => ((hi.plus + tile - 1) / tile).to_string(),
+            (Some(_), true) => format!("{} / {tile}", parenthesised(&whole)),
+            (Some(_), false) => format!("{} / {tile}", parenthesised(&format!("{whole} + {}", tile - 1))),
+        };
+        let sum = format!("{tile} * {outer} + {inner}");
+        self.push(depth, format!("for {outer} in seq(0, {bound}):"));
+        self.push(depth + 1, format!("for {inner} in seq(0, {tile}):"));
+        let mut at = depth + 2;
+        if !divides {
+            self.push(at, format!("if {sum} < {whole}:"));
+            at += 1;
+        }
+        self.runners.push(Runner { text: inner, lo: 0, hi: Extent::literal(tile) });
+        self.runners.push(Runner { text: sum, lo: 0, hi });
+        let count = self.inner_count();
+        self.block(at, count);
+        self.runners.truncate(self.runners.len().saturating_sub(2));
+    }
+
+    fn guarded(&mut self, depth: usize) {
+        let Some((condition, inside)) = self.condition() else { return self.write(depth) };
+        self.push(depth, format!("if {condition}:"));
+        let narrowed = inside.is_some();
+        self.runners.extend(inside);
+        let count = self.inner_count();
+        self.block(depth + 1, count);
+        if narrowed {
+            self.runners.pop();
+        }
+        if self.chance(25) {
+            self.push(depth, "else:");
+            self.block(depth + 1, 1);
+        }
+    }
+
+    /// An allocation, filled right away most of the time.
+    fn temporary(&mut self, depth: usize) {
+        let name = self.name("t");
+        let rank = self.random.below(3) as usize;
+        let dims: Vec<Extent> = (0..rank).map(|_| self.shared_extent()).collect();
+        let shape: Vec<String> = dims.iter().map(|dim| self.extent_text(*dim)).collect();
+        let ty = if shape.is_empty() { "f32".to_string() } else { format!("f32[{}]", shape.join(", ")) };
+        self.push(depth, format!("{name}: {ty} @ DRAM"));
+        let mut idx = Vec::new();
+        let before = self.runners.len();
+        for (at, (dim, extent)) in dims.iter().zip(&shape).enumerate() {
+            let iter = self.name("f");
+            self.push(depth + at, format!("for {iter} in seq(0, {extent}):"));
+            self.runners.push(Runner { text: iter.clone(), lo: 0, hi: *dim });
+            idx.push(iter);
+        }
+        let place = if idx.is_empty() { name.clone() } else { format!("{name}[{}]", idx.join(", ")) };
+        let value = self.data(1);
+        self.push(depth + rank, format!("{place} = {value}"));
+        self.runners.truncate(before);
+        self.buffers.push(Buffer { name, dims, raw: false });
+    }
+
+    fn window(&mut self, depth: usize) {
+        let shaped: Vec<Buffer> = self.buffers.iter().filter(|buffer| !buffer.dims.is_empty()).cloned().collect();
+        let Some(base) = self.choose(&shaped) else { return self.write(depth) };
+        let mut dims = Vec::new();
+        let mut accesses = Vec::new();
+        let last = base.dims.len() - 1;
+        for (at, dim) in base.dims.iter().enumerate() {
+            if self.chance(40) && !(at == last && dims.is_empty()) {
+                accesses.push(self.index(*dim));
+                continue;
+            }
+            let lo = if self.chance(40) { (self.least(*dim) - 1).clamp(0, 1) } else { 0 };
+            accesses.push(format!("{lo}:{}", self.extent_text(*dim)));
+            dims.push(Extent { plus: dim.plus - lo, ..*dim });
+        }
+        let name = self.name("w");
+        self.push(depth, format!("{name} = {}[{}]", base.name, accesses.join(", ")));
+        self.buffers.push(Buffer { name, dims, raw: base.raw });
+        self.write(depth);
+    }
+
+    /// A row of a buffer: its text as a window, and its extent.
+    fn row(&mut self, not: &str) -> Option<(String, String, Extent)> {
+        let shaped: Vec<Buffer> =
+            self.buffers.iter().filter(|b| !b.dims.is_empty() && b.name != not && !b.raw).cloned().collect();
+        let buffer = self.choose(&shaped)?;
+        let (last, outer) = buffer.dims.split_last()?;
+        let mut accesses: Vec<String> = outer.iter().map(|dim| self.index(*dim)).collect();
+        accesses.push(format!("0:{}", self.extent_text(*last)));
+        Some((format!("{}[{}]", buffer.name, accesses.join(", ")), buffer.name, *last))
+    }
+
+    /// Four neighbouring elements of a buffer as a window.
+    fn four(&mut self, not: &[&str]) -> Option<(String, String)> {
+        let wide = |generator: &Self, b: &Buffer| b.dims.last().is_some_and(|dim| generator.least(*dim) >= 4);
+        let shaped: Vec<Buffer> = self
+            .buffers
+            .iter()
+            .filter(|b| wide(self, b) && !not.contains(&b.name.as_str()) && !b.raw)
+            .cloned()
+            .collect();
+        let buffer = self.choose(&shaped)?;
+        let (last, outer) = buffer.dims.split_last()?;
+        let mut accesses: Vec<String> = outer.iter().map(|dim| self.index(*dim)).collect();
+        let lo = self.random.between(0, self.least(*last) - 4);
+        accesses.push(format!("{lo}:{}", lo + 4));
+        Some((format!("{}[{}]", buffer.name, accesses.join(", ")), buffer.name))
+    }
+
+    fn call(&mut self, depth: usize) {
+        let line = match self.random.below(7) {
+            0 => self.four(&[]).map(|(d, _)| format!("zero4({d})")),
+            1 => self.four(&[]).and_then(|(d, own)| {
+                let (s, _) = self.four(&[&own])?;
+                Some(format!("copy4({d}, {s})"))
+            }),
+            2 => self.four(&[]).and_then(|(d, own)| {
+                let (a, other) = self.four(&[&own])?;
+                let (b, _) = self.four(&[&own, &other])?;
+                Some(format!("fma4({d}, {a}, {b})"))
+            }),
+            3 => self.row("").and_then(|(d, own, extent)| {
+                let (s, _, other) = self.row(&own)?;
+                (extent == other).then(|| format!("add_row({}, {d}, {s})", self.extent_text(extent)))
+            }),
+            4 => self.row("").and_then(|(d, own, extent)| {
+                let scalars: Vec<Buffer> =
+                    self.buffers.iter().filter(|b| b.dims.is_empty() && b.name != own && !b.raw).cloned().collect();
+                let c = self.choose(&scalars)?;
+                Some(format!("fill_row({}, {d}, {})", self.extent_text(extent), c.name))
+            }),
+            5 => {
+                let runners: Vec<Runner> = self.runners.iter().filter(|r| r.lo >= 0).cloned().collect();
+                let w = self.choose(&runners).map_or("2".to_string(), |runner| runner.text);
+                self.row("").map(|(d, _, extent)| format!("masked({}, {w}, {d})", self.extent_text(extent)))
+            }
+            _ => {
+                let scalars: Vec<Buffer> =
+                    self.buffers.iter().filter(|b| b.dims.is_empty() && !b.raw).cloned().collect();
+                self.choose(&scalars).map(|buffer| format!("bump({})", buffer.name))
+            }
+        };
+        match line {
+            Some(line) => self.push(depth, line),
+            None => self.write(depth),
+        }
+    }
+
+    /// A shape that some operator is made for.
+    fn idiom(&mut self, depth: usize) {
+        match self.random.below(12) {
+            0 => self.instruction_shape(depth),
+            1 => self.dot_product(depth),
+            2 => self.neighbours(depth),
+            3 => self.two_writes(depth),
+            4 => self.self_update(depth),
+            5 => self.repeated(depth),
+            6 => self.parallel(depth),
+            7 => self.counted(depth),
+            8 => self.producer(depth),
+            9 => self.adjacent_guards(depth),
+            10 => self.nest(depth),
+            _ => {
+                self.push(depth, "pass");
+                self.write(depth);
+            }
+        }
+    }
+
+    /// What `replace` finds instructions in.
+    fn instruction_shape(&mut self, depth: usize) {
+        let found = self.four(&[]).and_then(|(d, own)| Some((d, self.four(&[&own])?.0)));
+        let Some((d, s)) = found else { return self.write(depth) };
+        let iter = self.name("v");
+        let element = |window: &str| {
+            let (head, lo) = window.rsplit_once(':').map_or((window, "0"), |(head, _)| {
+                let at = head.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
+                head.split_at(at)
+            });
+            let index = if lo == "0" { iter.clone() } else { format!("{iter} + {lo}") };
+            format!("{head}{index}]")
+        };
+        let (d, s) = (element(&d), element(&s));
+        self.push(depth, format!("for {iter} in seq(0, 4):"));
+        let line = match self.random.below(3) {
+            0 => format!("{d} = {s}"),
+            1 => format!("{d} = 0.0"),
+            _ => format!("{d} += {s} * {s}"),
+        };
+        self.push(depth + 1, line);
+    }
+
+    /// `a = 0; for: a += c * x`.
+    fn dot_product(&mut self, depth: usize) {
+        let scalars: Vec<Buffer> = self.buffers.iter().filter(|b| b.dims.is_empty()).cloned().collect();
+        let Some(target) = self.choose(&scalars) else { return self.temporary(depth) };
+        let hi = self.shared_extent();
+        let iter = self.name("r");
+        let start = if self.chance(80) { "0.0".to_string() } else { self.literal() };
+        self.push(depth, format!("{} = {start}", target.name));
+        self.push(depth, format!("for {iter} in seq(0, {}):", self.extent_text(hi)));
+        self.runners.push(Runner { text: iter, lo: 0, hi });
+        let others: Vec<Buffer> = self.buffers.iter().filter(|b| b.name != target.name && !b.raw).cloned().collect();
+        let value = match self.choose(&others) {
+            Some(buffer) => self.place(&buffer),
+            None => self.literal(),
+        };
+        let factor = self.literal();
+        self.push(depth + 1, format!("{} += {factor} * {value}", target.name));
+        self.runners.pop();
+    }
+
+    /// Two loops over the same range, one behind the other: fusible, sometimes.
+    fn neighbours(&mut self, depth: usize) {
+        let hi = self.shared_extent();
+        let same = self.chance(30);
+        let split = hi.size.is_none() && hi.plus > 2 && self.chance(50);
+        let text = self.extent_text(hi);
+        let from = self.lines.len();
+        let iter = self.name("a");
+        let first = if split { (hi.plus / 2).to_string() } else { text.clone() };
+        self.push(depth, format!("for {iter} in seq(0, {first}):"));
+        self.runners.push(Runner { text: iter.clone(), lo: 0, hi });
+        self.write(depth + 1);
+        if same || split {
+            let lines: Vec<String> = self.lines.iter().skip(from + 1).cloned().collect();
+            let lo = if split { first } else { "0".to_string() };
+            self.push(depth, format!("for {iter} in seq({lo}, {text}):"));
+            self.lines.extend(lines);
+        } else {
+            self.runners.pop();
+            let iter = self.name("b");
+            self.push(depth, format!("for {iter} in seq(0, {text}):"));
+            self.runners.push(Runner { text: iter, lo: 0, hi });
+            self.write(depth + 1);
+        }
+        self.runners.pop();
+    }
+
+    fn two_writes(&mut self, depth: usize) {
+        let buffer = self.buffer();
+        let place = self.place(&buffer);
+        let ops = if buffer.raw { ["=", "+="] } else { ["+=", "+="] };
+        for op in ops {
+            let op = if self.chance(40) { "=" } else { op };
+            let value = self.data(1);
+            self.push(depth, format!("{place} {op} {value}"));
+        }
+    }
+
+    fn self_update(&mut self, depth: usize) {
+        let ready: Vec<Buffer> = self.buffers.iter().filter(|buffer| !buffer.raw).cloned().collect();
+        let Some(buffer) = self.choose(&ready) else { return self.write(depth) };
+        let place = self.place(&buffer);
+        let value = self.factor(1);
+        let line = if self.chance(70) {
+            format!("{place} = {place} + {value}")
+        } else {
+            format!("{place} = {value} + {place}")
+        };
+        self.push(depth, line);
+    }
+
+    /// A loop whose body does not depend on the iterator.
+    fn repeated(&mut self, depth: usize) {
+        let hi = self.extent();
+        let iter = self.name("o");
+        self.push(depth, format!("for {iter} in seq(0, {}):", self.extent_text(hi)));
+        let buffer = self.buffer();
+        let place = self.place(&buffer);
+        let value = self.data(1);
+        self.push(depth + 1, format!("{place} = {value}"));
+    }
+
+    fn parallel(&mut self, depth: usize) {
+        let vectors: Vec<Buffer> = self.buffers.iter().filter(|buffer| !buffer.dims.is_empty()).cloned().collect();
+        let Some(buffer) = self.choose(&vectors) else { return self.write(depth) };
+        let Some((first, rest)) = buffer.dims.split_first() else { return };
+        let iter = self.name("q");
+        let mut idx = vec![iter.clone()];
+        idx.extend(rest.iter().map(|dim| self.index(*dim)));
+        let value = self.literal();
+        self.push(depth, format!("for {iter} in par(0, {}):", self.extent_text(*first)));
+        self.push(depth + 1, format!("{}[{}] = {value}", buffer.name, idx.join(", ")));
+    }
+
+    /// A short loop with literal bounds, not from zero now and then.
+    fn counted(&mut self, depth: usize) {
+        let lo = if self.chance(40) { self.random.between(1, 2) } else { 0 };
+        let hi = lo + self.random.between(1, 4);
+        let iter = self.name("c");
+        self.push(depth, format!("for {iter} in seq({lo}, {hi}):"));
+        self.runners.push(Runner { text: iter, lo, hi: Extent::literal(hi) });
+        let count = self.inner_count();
+        self.block(depth + 1, count);
+        self.runners.pop();
+    }
+
+    /// A temporary filled by one loop and read by the next.
+    fn producer(&mut self, depth: usize) {
+        self.temporary(depth);
+        let Some(temporary) = self.buffers.last().cloned() else { return };
+        let before = self.runners.len();
+        let mut at = depth;
+        for dim in &temporary.dims {
+            let iter = self.name("g");
+            self.push(at, format!("for {iter} in seq(0, {}):", self.extent_text(*dim)));
+            self.runners.push(Runner { text: iter, lo: 0, hi: *dim });
+            at += 1;
+        }
+        let idx: Vec<String> = self.runners.iter().skip(before).map(|runner| runner.text.clone()).collect();
+        let read =
+            if idx.is_empty() { temporary.name.clone() } else { format!("{}[{}]", temporary.name, idx.join(", ")) };
+        let others: Vec<Buffer> = self.buffers.iter().filter(|b| b.name != temporary.name).cloned().collect();
+        if let Some(target) = self.choose(&others) {
+            let place = self.place(&target);
+            let extra = self.factor(1);
+            self.push(at, format!("{place} {} {read} * {extra}", if target.raw { "=" } else { "+=" }));
+        } else {
+            self.push(at, "pass");
+        }
+        self.runners.truncate(before);
+    }
+
+    /// Two branches on one condition.
+    fn adjacent_guards(&mut self, depth: usize) {
+        let Some((condition, _)) = self.condition() else { return self.write(depth) };
+        for _ in 0..2 {
+            self.push(depth, format!("if {condition}:"));
+            self.write(depth + 1);
+        }
+    }
+
+    /// Perfectly nested loops over one buffer's dimensions.
+    fn nest(&mut self, depth: usize) {
+        let matrices: Vec<Buffer> = self.buffers.iter().filter(|buffer| buffer.dims.len() > 1).cloned().collect();
+        let Some(buffer) = self.choose(&matrices) else { return self.one_loop(depth) };
+        let before = self.runners.len();
+        for (at, dim) in buffer.dims.iter().enumerate() {
+            let iter = self.name("e");
+            self.push(depth + at, format!("for {iter} in seq(0, {}):", self.extent_text(*dim)));
+            self.runners.push(Runner { text: iter, lo: 0, hi: *dim });
+        }
+        let idx: Vec<String> = self.runners.iter().skip(before).map(|runner| runner.text.clone()).collect();
+        let value = self.data(2);
+        let op = if self.chance(50) { "=" } else { "+=" };
+        self.push(depth + buffer.dims.len(), format!("{}[{}] {op} {value}", buffer.name, idx.join(", ")));
+        self.runners.truncate(before);
+    }
+}
+
+/// `text + by`, without adding zero.
+fn with_offset(text: &str, by: i64) -> String {
+    match by {
+        0 => text.to_string(),
+        1.. => format!("{text} + {by}"),
+        _ => format!("{text} - {}", -by),
+    }
+}
+
+fn parenthesised(text: &str) -> String {
+    if text.contains(' ') { format!("({text})") } else { text.to_string() }
+}
