@@ -14,6 +14,11 @@ pub mod typecheck;
 pub mod syntax;
 pub mod analysis;
 pub mod interpret;
+pub mod checks;
+pub mod schedule;
+pub mod codegen;
+#[expect(unsafe_code, reason = "starlark's derive of `ProvidesStaticType` implements an unsafe marker trait")]
+pub(crate) mod script;
 
 pub mod pipeline;
 

@@ -2,6 +2,7 @@
 
 pub mod pattern;
 pub mod find;
+pub mod module;
 pub mod fragment;
 
 #[cfg(test)]

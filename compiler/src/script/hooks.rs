@@ -68,12 +68,13 @@ impl<'v> ScriptHooks<'_, 'v, '_, '_> {
         let mut at = eval.module().extra_value();
         while let Some((value, functions, rest)) = at.and_then(link) {
             if identity(value) == Some(owner) {
-                return DictRef::from_value(functions)?.get_str(name);
+                let functions = DictRef::from_value(functions)?;
+                return functions.get_str(name);
             }
             at = Some(rest);
         }
         let host = Host::of(&eval).ok()?;
-        let functions = host.hooks.borrow().get(&owner)?.owned_value(eval.module().frozen_heap());
+        let functions = eval.heap().access_owned_frozen_value(host.hooks.borrow().get(&owner)?);
         DictRef::from_value(functions)?.get_str(name)
     }
 

@@ -9,7 +9,8 @@ use starlark::environment::FrozenModule;
 use starlark::eval::Evaluator;
 use starlark::values::list::ListRef;
 use starlark::values::tuple::TupleRef;
-use starlark::values::{OwnedFrozenValue, Value};
+use starlark::values::float::StarlarkFloat;
+use starlark::values::{OwnedFrozenValue, Value, ValueLike};
 
 use crate::analysis::solver::Solver;
 use crate::diagnostic::Refusal;
@@ -137,8 +138,8 @@ impl Host {
         if let Some(number) = starlark::values::UnpackValue::unpack_value(value).ok().flatten() {
             return Ok(RawValue::Int(number));
         }
-        if let Some(number) = starlark::values::float::UnpackFloat::unpack(value) {
-            return Ok(RawValue::Float(number));
+        if let Some(number) = value.downcast_ref::<StarlarkFloat>() {
+            return Ok(RawValue::Float(number.0));
         }
         if let Some(cursor) = CursorValue::from_value(value) {
             return Ok(RawValue::Cursor(cursor.0.clone()));

@@ -168,7 +168,7 @@ fn prelude_module(host: &Host) -> Result<FrozenModule, Vec<Diagnostic>> {
     let ast = AstModule::parse("prelude", prelude::SOURCE.to_string(), &Dialect::Extended).map_err(broken)?;
     let module = Module::with_temp_heap(|module| {
         Evaluator::new(&module).eval_module(ast, prelude::globals()).map_err(broken)?;
-        module.freeze_named(FrozenHeapName::User(Box::new("prelude".to_string()))).map_err(|e| broken(e.into()))
+        module.freeze_named(FrozenHeapName::User(Box::new("prelude".to_string()))).map_err(|error| vec![Diagnostic::error(codes::HOST, format!("prelude: {error:?}"))])
     })?;
     *host.prelude.borrow_mut() = Some(module.clone());
     Ok(module)
@@ -199,9 +199,24 @@ pub(crate) fn with_evaluator<R>(
         let value = result.map_err(|error| errors::diagnostics(&error, &|span| locate(host, span)))?;
         let frozen = module
             .freeze_named(FrozenHeapName::User(Box::new("module".to_string())))
-            .map_err(|error| vec![Diagnostic::error(codes::HOST, format!("module cannot be finished: {error}"))])?;
+            .map_err(|error| vec![Diagnostic::error(codes::HOST, format!("module cannot be finished: {error:?}"))])?;
         Ok((value, frozen))
     })
+}
+
+/// Like [`module`], printing nothing.
+pub(crate) fn quiet_module(host: &Host, id: &ModuleId) -> Result<FrozenModule, Vec<Diagnostic>> {
+    module(host, id, &RefCell::new(&mut |_: &str| {}))
+}
+
+/// Runs `body` with a prepared evaluator in a scratch module, printing nothing.
+pub(crate) fn quietly<R>(
+    host: &Host,
+    body: impl for<'v> FnOnce(&mut Evaluator<'v, '_, '_>) -> starlark::Result<R>,
+) -> Result<R, Vec<Diagnostic>> {
+    let mut ignore = |_: &str| {};
+    let print = RefCell::new(&mut ignore as &mut dyn FnMut(&str));
+    with_evaluator(host, &print, BTreeMap::new(), body).map(|(result, _)| result)
 }
 
 fn limit<'a>(host: &'a Host, eval: &mut Evaluator<'_, 'a, '_>) -> starlark::Result<()> {
