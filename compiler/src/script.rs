@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod c_text;
+pub(crate) mod conformance;
 pub(crate) mod define;
 pub(crate) mod errors;
 pub(crate) mod hooks;

@@ -5,7 +5,7 @@ use starlark::values::OwnedFrozenValue;
 use crate::diagnostic::Diagnostic;
 use crate::pipeline::{TestOutcome, TestResult};
 use crate::script::host::{Host, Record};
-use crate::script::{load, report, run_c};
+use crate::script::{conformance, load, report};
 use crate::source::ModuleId;
 
 /// Runs the functions `test_*` of a module, in the order of their definition.
@@ -87,7 +87,7 @@ pub(crate) fn conformance(
     };
     let mut results = Vec::new();
     for (_, target) in report::targets(&module) {
-        run_c::conformance(host, &target, filter, &mut |result| {
+        conformance::run(host, &target, filter, &mut |result| {
             on_result(&result);
             results.push(result);
         });
