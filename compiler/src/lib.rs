@@ -13,13 +13,12 @@ pub mod print;
 pub mod typecheck;
 pub mod syntax;
 pub mod analysis;
-pub mod interpret;
 pub mod checks;
+pub mod unify;
 pub mod schedule;
-pub mod codegen;
-#[expect(unsafe_code, reason = "starlark's derive of `ProvidesStaticType` implements an unsafe marker trait")]
-pub(crate) mod script;
+pub mod interpret;
 
+pub mod codegen;
 pub mod pipeline;
 
 #[cfg(test)]
