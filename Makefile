@@ -1,2 +1,43 @@
-test:
-	cargo test --workspace
+# The commands of the README and of CONTRIBUTING. Each works from a clean clone.
+.PHONY: demo test setup build fmt lint unit fuzz bench reference
+
+CARGO ?= cargo
+# Minutes of random schedules in `make fuzz`.
+MINUTES ?= 10
+
+# The main job, end to end, with the commands it runs shown as it goes.
+demo: setup
+	$(CARGO) build --release --locked -p exo-cli
+	scripts/demo.sh
+
+# Everything that must hold before a change lands.
+test: setup
+	scripts/test.sh
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	$(CARGO) build --release --locked -p exo-cli
+
+fmt:
+	$(CARGO) fmt --all
+
+lint: setup
+	scripts/lint.sh
+
+# The tests of the workspace alone, unoptimised.
+unit: setup
+	$(CARGO) test --workspace --locked
+
+# Random procs under random schedules: each step is refused or changes nothing under the interpreter.
+fuzz: setup
+	$(CARGO) run --release --locked -p exo-tests --bin fuzz -- --minutes $(MINUTES)
+
+# The two peer-checked examples here and in Exo, alternating: ratios of time and memory.
+bench: setup build
+	scripts/bench.sh
+
+# Writes docs/reference from the operators.
+reference: setup
+	$(CARGO) run --locked -p exo-tests --bin reference

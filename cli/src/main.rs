@@ -1,2 +1,65 @@
-//! x
-fn main() {}
+//! The binary `exo`: parse → settings → dispatch → exit code.
+
+mod arguments;
+mod builtin_packs;
+mod c_toolchain;
+mod cache;
+mod commands;
+mod disk_world;
+mod environment;
+mod evaluation;
+mod failure;
+mod filesystem;
+mod install;
+mod project;
+mod report;
+mod settings;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::Arguments;
+use crate::environment::Environment;
+use crate::failure::Exit;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| terminal::bug(&panic.to_string())));
+    let exit = std::panic::catch_unwind(run).unwrap_or(Exit::Bug);
+    ExitCode::from(exit.code())
+}
+
+fn run() -> Exit {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(refusal) => return usage(&refusal),
+    };
+    let environment = Environment::read();
+    let settings = match Settings::resolve(&arguments.global, environment) {
+        Ok(settings) => settings,
+        Err(failure) => {
+            Terminal::plain(arguments.global.format).failure(&failure);
+            return failure.exit;
+        }
+    };
+    let terminal = Terminal::new(&settings);
+    let exit = match commands::dispatch(arguments.command, &settings, &terminal) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            terminal.failure(&failure);
+            failure.exit
+        }
+    };
+    terminal.finish(exit)
+}
+
+/// Help and version are answers; everything else that the parser says is a usage error.
+fn usage(refusal: &clap::Error) -> Exit {
+    let asked_for = !refusal.use_stderr();
+    let terminal = Terminal::plain(arguments::Format::Text);
+    terminal.usage(&refusal.render().to_string(), asked_for);
+    terminal.finish(if asked_for { Exit::Done } else { Exit::Usage })
+}

@@ -1,3 +1,4 @@
 //! Tests that drive the compiler, the index and the binaries from outside.
 
+pub mod exo;
 pub mod fuzz;

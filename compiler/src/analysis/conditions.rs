@@ -1,9 +1,9 @@
 //! The safety questions that scheduling operators ask, and their answers as data.
 
-use crate::analysis::facts::{Facts, Verified, counterexample};
-use crate::analysis::solver::{Counterexample, Solver};
+use crate::analysis::facts::{Verified, counterexample};
+use crate::analysis::solver::Counterexample;
 use crate::cursor::path::{BlockPlace, Path};
-use crate::loop_ir::{Expr, Proc};
+use crate::loop_ir::Expr;
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -14,7 +14,8 @@ pub enum Side {
     After,
 }
 
-/// A condition under which a rewrite keeps the meaning of a proc. `Ok` is a proof; anything else is a refusal.
+/// A condition under which a rewrite keeps the meaning of a proc. `Question::answer` stands in `checks/answer.rs`, since
+/// some questions need the call checker.
 #[derive(Clone, Debug)]
 pub enum Question {
     /// `cond` is true whenever the statement at `at` is reached.
@@ -92,78 +93,4 @@ impl Unproven {
 /// A question named a place that is not there: a bug of whoever asked, and a refusal all the same.
 pub(crate) fn misplaced(what: &str) -> Unproven {
     Unproven { unknown: true, ..Unproven::new(format!("{what} must exist")) }
-}
-
-impl Question {
-    fn side(&self) -> Side {
-        match self {
-            Question::Holds { side, .. }
-            | Question::Equal { side, .. }
-            | Question::Commute { side, .. }
-            | Question::Interchange { side, .. }
-            | Question::Fission { side, .. }
-            | Question::BranchSplit { side, .. }
-            | Question::Idempotent { side, .. }
-            | Question::IndependentIterations { side, .. }
-            | Question::BufferInBounds { side, .. }
-            | Question::DeadAfter { side, .. }
-            | Question::DeadBetweenIterations { side, .. }
-            | Question::Unchanged { side, .. }
-            | Question::CallsValid { side, .. } => *side,
-        }
-    }
-
-    /// Answers the question about a step that turned `before` into `after`.
-    pub fn answer(&self, before: &Proc, after: &Proc, solver: &mut Solver) -> Result<(), Unproven> {
-        let proc = match self.side() {
-            Side::Before => before,
-            Side::After => after,
-        };
-        match self {
-            Question::Holds { at, cond, what, .. } => holds(proc, at, cond, what, solver),
-            Question::Equal { at, lhs, rhs, what, .. } => equal(proc, at, lhs, rhs, what, solver),
-            Question::Commute { .. }
-            | Question::Interchange { .. }
-            | Question::Fission { .. }
-            | Question::BranchSplit { .. }
-            | Question::Idempotent { .. }
-            | Question::IndependentIterations { .. }
-            | Question::BufferInBounds { .. }
-            | Question::DeadAfter { .. }
-            | Question::DeadBetweenIterations { .. }
-            | Question::Unchanged { .. }
-            | Question::CallsValid { .. } => Err(Unproven { unknown: true, ..Unproven::new("the effects commute") }),
-        }
-    }
-}
-
-fn holds(proc: &Proc, at: &Path, cond: &Expr, what: &str, solver: &mut Solver) -> Result<(), Unproven> {
-    let facts = Facts::at(proc, at);
-    match facts.proves(solver, facts.boolean(cond).as_ref()) {
-        Verified::Yes => Ok(()),
-        other => {
-            let names = Names::of(proc);
-            Err(Unproven::new(said(what, &names.expr(cond))).at(at).with(&other, &names))
-        }
-    }
-}
-
-fn equal(proc: &Proc, at: &Path, lhs: &Expr, rhs: &Expr, what: &str, solver: &mut Solver) -> Result<(), Unproven> {
-    let facts = Facts::at(proc, at);
-    let goal = match (facts.index(lhs), facts.index(rhs)) {
-        (Some(lhs), Some(rhs)) => crate::analysis::formula::Formula::equal(&lhs, &rhs),
-        _ => None,
-    };
-    match facts.proves(solver, goal.as_ref()) {
-        Verified::Yes => Ok(()),
-        other => {
-            let names = Names::of(proc);
-            let condition = format!("{} == {}", names.expr(lhs), names.expr(rhs));
-            Err(Unproven::new(said(what, &condition)).at(at).with(&other, &names))
-        }
-    }
-}
-
-fn said(what: &str, condition: &str) -> String {
-    if what.is_empty() { condition.to_string() } else { format!("{what}: {condition}") }
 }

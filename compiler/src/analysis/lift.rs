@@ -2,7 +2,7 @@
 
 use crate::analysis::formula::Formula;
 use crate::analysis::linear::{Linear, Var};
-use crate::loop_ir::declarations::{Declaration, Declarations};
+use crate::loop_ir::declarations::{Alias, Declaration, Declarations};
 use crate::loop_ir::{BinaryOp, Const, Expr, ExprKind, Ty};
 use crate::symbol::Sym;
 
@@ -77,7 +77,11 @@ fn comparison(op: BinaryOp, lhs: &Expr, rhs: &Expr, scope: &Declarations) -> Opt
 /// Windows pass to the dimension of the buffer they run along. The strides of a dense buffer are products of the
 /// extents to the right, as far as those products are linear; any other stride is an unknown of its own.
 pub fn stride(name: &Sym, dim: usize, scope: &Declarations) -> Option<Linear> {
-    let alias = scope.alias(name)?;
+    alias_stride(&scope.alias(name)?, dim, scope)
+}
+
+/// The stride of a dimension of an alias.
+pub fn alias_stride(alias: &Alias, dim: usize, scope: &Declarations) -> Option<Linear> {
     let dim = alias.root_dim(dim)?;
     let unknown = Linear::var(Var::Stride(alias.root.clone(), dim));
     match scope.get(&alias.root)? {

@@ -19,12 +19,13 @@ pub fn constant_range(facts: &Facts, expr: &Expr) -> Range {
     bounds.expr(facts, expr)
 }
 
-struct Bounds {
+/// Constant bounds of variables.
+pub struct Bounds {
     known: BTreeMap<Var, Range>,
 }
 
 impl Bounds {
-    fn of(facts: &[Formula]) -> Self {
+    pub fn of(facts: &[Formula]) -> Self {
         let mut bounds = Bounds { known: BTreeMap::new() };
         for _ in 0..ROUNDS {
             let before = bounds.known.clone();
@@ -66,7 +67,7 @@ impl Bounds {
         }
     }
 
-    fn var(&self, var: &Var) -> Range {
+    pub fn var(&self, var: &Var) -> Range {
         let (lo, hi) = self.known.get(var).copied().unwrap_or((None, None));
         match var {
             Var::Sym(_) | Var::Stride(..) => (lo, hi),

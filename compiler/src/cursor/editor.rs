@@ -150,12 +150,37 @@ impl Editor {
 
     /// Replaces one expression. Its place maps to the new one; places strictly inside it die.
     pub fn replace_expr(&mut self, path: &Path, new: Expr) -> EditResult {
+        self.set_expr(path, new)?;
+        self.forward.push(Forward::Rewrite { dead: vec![path.clone()] });
+        Ok(())
+    }
+
+    /// Replaces several expressions, none inside another, as one step. Their places map to the new ones; places
+    /// strictly inside them die.
+    pub fn replace_exprs(&mut self, new: Vec<(Path, Expr)>) -> EditResult {
+        let mut dead = Vec::with_capacity(new.len());
+        for (path, expr) in new {
+            self.set_expr(&path, expr)?;
+            dead.push(path);
+        }
+        if !dead.is_empty() {
+            self.forward.push(Forward::Rewrite { dead });
+        }
+        Ok(())
+    }
+
+    /// Replaces one expression by another made from its parts; `inside` tells where the parts went, as relative steps.
+    pub fn restructure_expr(&mut self, path: &Path, new: Expr, inside: Vec<(Vec<Step>, Vec<Step>)>) -> EditResult {
+        self.set_expr(path, new)?;
+        self.forward.push(Forward::Restructure { path: path.clone(), inside });
+        Ok(())
+    }
+
+    fn set_expr(&mut self, path: &Path, new: Expr) -> EditResult {
         let statement = path.statement().ok_or(NoSuchPlace)?;
         let steps = path.0.get(statement.0.len()..).ok_or(NoSuchPlace)?;
         let stmt = stmt_mut(&mut self.proc, &statement).ok_or(NoSuchPlace)?;
-        replace_own_expr(stmt, steps, new).ok_or(NoSuchPlace)?;
-        self.forward.push(Forward::Rewrite { dead: vec![path.clone()] });
-        Ok(())
+        replace_own_expr(stmt, steps, new).ok_or(NoSuchPlace)
     }
 
     /// Replaces a statement by one of the same shape (same statements inside, at the same places): places of

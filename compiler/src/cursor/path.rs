@@ -301,7 +301,8 @@ fn stmt_child(stmt: &Stmt, step: Step) -> Option<Node<'_>> {
     }
 }
 
-fn expr_child(expr: &Expr, step: Step) -> Option<&Expr> {
+/// The child of an expression over one edge.
+pub fn expr_child(expr: &Expr, step: Step) -> Option<&Expr> {
     match (&expr.kind, step) {
         (ExprKind::Read { idx, .. }, Step::Idx(at)) => idx.get(at),
         (ExprKind::Extern { args, .. }, Step::Arg(at)) => args.get(at),

@@ -101,6 +101,14 @@ codes! {
         "The code uses `unsafe_skip_check`. In dependencies it is denied unless the manifest allows that pack by name under `[verify] allow-unsafe`.";
     CONFORMANCE = "E0605", "instruction does not do what its body says",
         "The C template of an instruction was run and computed something else than its body.";
+    MANIFEST = "E0606", "mistake in Exo.toml",
+        "The manifest has an unknown key, a missing one, or a value of the wrong form. Unknown keys are mistakes, since a misspelt setting would silently do nothing; free keys belong under `[metadata]`.";
+    LOCK = "E0607", "lockfile does not fit",
+        "Exo.lock cannot be read, or does not say what Exo.toml asks for, or was made by another version of exo. `exo install` writes it anew; with `--locked` it is never changed.";
+    RESOLUTION = "E0608", "no set of packs fits",
+        "No choice of versions meets every requirement, or a pack is not known at all. The note gives the chain of requirements that leads there.";
+    DIGEST = "E0609", "content differs from its digest",
+        "An archive or an installed file is not what the index or the lockfile recorded: damaged on disk, or changed by someone. `exo cache verify --repair` removes damaged entries of the cache; the next install makes them again.";
 }
 
 /// The entry of a code, given as text (`E0302`, any case).

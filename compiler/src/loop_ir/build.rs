@@ -49,6 +49,11 @@ pub fn window(name: &Sym, idx: Vec<Access>) -> Expr {
     expr(ExprKind::Window { name: name.clone(), idx }, Ty::Data, &Span::none())
 }
 
+/// The stride of a dimension of a buffer.
+pub fn stride(name: &Sym, dim: usize) -> Expr {
+    expr(ExprKind::Stride { name: name.clone(), dim }, Ty::STRIDE, &Span::none())
+}
+
 /// A binary operation, typed by its operands (spec/01, 1.4).
 pub fn binary(op: BinaryOp, lhs: Expr, rhs: Expr) -> Expr {
     let ty = binary_type(op, lhs.ty, rhs.ty);

@@ -18,7 +18,10 @@ pub enum RawValue {
     Memory(Memory),
     Precision(Precision),
     /// `FormattedExprStr(text, *cursors)`: text with `_` holes and the expressions that fill them.
-    Formatted { text: String, holes: Vec<Cursor> },
+    Formatted {
+        text: String,
+        holes: Vec<Cursor>,
+    },
     /// Anything else, by the name of its type, for messages.
     Other(String),
 }

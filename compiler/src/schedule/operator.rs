@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::analysis::solver::Solver;
+use crate::cursor::editor::NoSuchPlace;
 use crate::cursor::{BlockPlace, GapPlace, Path};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::memory::Memory;
@@ -127,7 +128,10 @@ pub enum Value {
     /// Position of a formal argument.
     Arg(usize),
     Expr(Expr),
-    Window { name: Sym, idx: Vec<Access> },
+    Window {
+        name: Sym,
+        idx: Vec<Access>,
+    },
 }
 
 /// The processed arguments of one call, by parameter name. Kinds were checked, so a missing or ill-typed one is a bug
@@ -170,6 +174,14 @@ impl Arguments {
     /// A refusal because a value is wrong.
     pub fn argument(&self, message: impl Into<String>) -> Refusal {
         self.refuse(RefusalKind::Argument, message)
+    }
+
+    /// The refusal that stands for an edit at a place that does not exist, which only a bug of the operator can cause.
+    pub fn bug(&self, _: NoSuchPlace) -> Refusal {
+        self.scheduling(format!(
+            "`{}` edited a place that does not exist; this is a bug of the operator",
+            self.operator
+        ))
     }
 
     pub fn path(&self, name: &str) -> Result<&Path, Refusal> {

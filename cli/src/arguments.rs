@@ -1,0 +1,262 @@
+//! The command line: every command, argument and option, with the help text that `exo help` prints.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A compiler for user-schedulable kernels whose schedules, instructions and targets are packages
+#[derive(Debug, Parser)]
+#[command(name = "exo", version, disable_help_subcommand = true, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Form of the answer on stdout
+    #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Also say what is looked at, cached and started
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    /// Work as if started in DIR
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// The Exo.toml of the project, instead of the nearest one upwards
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) manifest_path: Option<PathBuf>,
+    /// Refuse to change Exo.lock, and refuse to run where it does not fit
+    #[arg(long, global = true)]
+    pub(crate) locked: bool,
+    // Nothing in this version opens a connection, so the promise holds with and without it.
+    /// Never touch the network
+    #[arg(long, global = true)]
+    pub(crate) offline: bool,
+    /// Both --locked and --offline
+    #[arg(long, global = true)]
+    pub(crate) frozen: bool,
+}
+
+/// Form of the answer on stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+/// What a project is for; see `design/05-targets-and-composition`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Memories, instructions and the value that describes a machine
+    Target,
+    /// Scheduling functions for others to use
+    Schedule,
+    /// Algorithms and the kernels built from them
+    Kernel,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Create a project in a new folder
+    New(New),
+    /// Create a project in this folder
+    Init(Init),
+    /// Add packs to the project: resolve, verify, lock
+    Add(Add),
+    /// Remove packs from the project
+    Remove(Remove),
+    /// Install and verify what Exo.toml and Exo.lock ask for
+    #[command(alias = "sync")]
+    Install,
+    /// Compose kernels with targets and emit C
+    Build(Build),
+    /// Compile single files to C without a project
+    Cc(Cc),
+    /// Evaluate a module; `print` goes to stdout
+    Run(Run),
+    /// Evaluate and check this pack: definitions, instructions, waived checks, raw C
+    Check,
+    /// Run the tests of this pack, and each instruction against its body
+    Test(Test),
+    /// Print a kernel's proc after each step of its schedule
+    Show(Show),
+    /// Print the packs that the project depends on
+    Tree(Tree),
+    /// Verify installed packs again
+    Verify(Verify),
+    /// Look at the cache and clean it
+    Cache(Cache),
+    /// Say what this machine offers: solver, C compilers, emulators, cache, project
+    Doctor,
+    /// Explain a command, an operator or the environment
+    Help(Help),
+    /// Explain an error code
+    Explain(Explain),
+    /// The child process that verifies one pack; reads a request from stdin
+    #[command(name = "__verify", hide = true)]
+    VerifyChild,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// Name of the pack and of the folder
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// What the pack is for
+    #[arg(long, value_enum, default_value_t = Kind::Kernel)]
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// Name of the pack; the folder's name when left out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// What the pack is for
+    #[arg(long, value_enum, default_value_t = Kind::Kernel)]
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// Packs, each with an optional requirement: `neon`, `neon@1.1`, `neon@=1.1.0`
+    #[arg(value_name = "PACK[@REQ]", required_unless_present = "path")]
+    pub(crate) packs: Vec<String>,
+    /// Use the pack in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// For tests of this pack only
+    #[arg(long)]
+    pub(crate) dev: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Remove {
+    /// Packs to remove
+    #[arg(value_name = "PACK", required = true)]
+    pub(crate) packs: Vec<String>,
+    /// Remove from the dev-dependencies
+    #[arg(long)]
+    pub(crate) dev: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Build {
+    /// Only for these targets (as the kernel's `targets` names them)
+    #[arg(long = "target", value_name = "T")]
+    pub(crate) targets: Vec<String>,
+    /// Only these kernels
+    #[arg(long = "kernel", value_name = "K")]
+    pub(crate) kernels: Vec<String>,
+    /// Emit instruction bodies as C functions, so that the result runs on any machine
+    #[arg(long)]
+    pub(crate) emulate: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cc {
+    /// Modules to compile together
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Folder for the outputs; one named after the first file when left out
+    #[arg(short, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Name of the outputs; that of the first file when left out
+    #[arg(long, value_name = "S")]
+    pub(crate) stem: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The module to evaluate
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    /// Run the tests whose name contains this text
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Name of the kernel
+    #[arg(value_name = "KERNEL")]
+    pub(crate) kernel: String,
+    /// For this target; needed when the kernel has several
+    #[arg(long, value_name = "T")]
+    pub(crate) target: Option<String>,
+    /// Only the proc after step N (0 is the algorithm)
+    #[arg(long, value_name = "N")]
+    pub(crate) step: Option<usize>,
+    /// What each step changes, as a unified diff
+    #[arg(long)]
+    pub(crate) diff: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tree {
+    /// Who depends on PACK, instead of what the project depends on
+    #[arg(short, long, value_name = "PACK")]
+    pub(crate) invert: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// Also this pack itself and all packs of the built-in registry
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Verify again where a verdict is cached
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cache {
+    #[command(subcommand)]
+    pub(crate) action: CacheAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheAction {
+    /// Print the folder of the cache
+    Dir,
+    /// Print how much is in it
+    Size,
+    /// Remove what has not been used for a while
+    Prune {
+        /// Age in days
+        #[arg(long, value_name = "DAYS", default_value_t = 30)]
+        days: u64,
+    },
+    /// Hash every file of the cache, and remove what is damaged with --repair
+    Verify {
+        /// Remove damaged entries, so that the next install makes them again
+        #[arg(long)]
+        repair: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Help {
+    /// A command, an operator such as `divide_loop`, or `environment`
+    #[arg(value_name = "TOPIC")]
+    pub(crate) topic: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// A code such as E0201; all codes are listed when left out
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
+}

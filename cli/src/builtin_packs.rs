@@ -1,0 +1,172 @@
+//! The packs inside this binary, which are the registry when nothing else is configured.
+//!
+//! The build script archives every pack of `packages/` with the same code that publishing uses and records the
+//! digests; an archive is checked against them when it is unpacked. Tests replace the packs by a folder of theirs.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use exo_compiler::source::SourceFile;
+use exo_index::archive::{self, Limits, PackFiles};
+use exo_index::digest::{Blake3, Sha256};
+use exo_index::manifest::{MANIFEST_FILE, Manifest};
+use exo_index::name::PackName;
+use exo_index::version::Version;
+
+use crate::disk_world::content_of_folder;
+use crate::failure::{Failure, Outcome};
+use crate::settings::Settings;
+
+/// One pack as the build script left it. Digests are in hexadecimal.
+struct Embedded {
+    manifest: &'static str,
+    archive: &'static [u8],
+    sha256: &'static str,
+    tree: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/embedded_packs.rs"));
+
+/// One version of a pack in the registry.
+#[derive(Debug)]
+pub(crate) struct RegistryPack {
+    pub(crate) manifest: Manifest,
+    archive: Cow<'static, [u8]>,
+    pub(crate) sha256: Sha256,
+    pub(crate) tree: Blake3,
+}
+
+impl RegistryPack {
+    pub(crate) fn name(&self) -> &PackName {
+        &self.manifest.pack.name.value
+    }
+
+    pub(crate) fn version(&self) -> &Version {
+        &self.manifest.pack.version.value
+    }
+
+    /// The files, after both digests were checked.
+    pub(crate) fn unpack(&self) -> Outcome<BTreeMap<String, Vec<u8>>> {
+        let files = archive::read_verified(&self.archive, &self.sha256, &self.tree, &Limits::default());
+        files.map(|files| files.files).map_err(|error| {
+            Failure::refused(format!("the archive of `{} {}` is refused: {error}", self.name(), self.version()))
+                .code(exo_compiler::diagnostic::codes::DIGEST)
+                .hint("the exo program is damaged; install it again")
+        })
+    }
+}
+
+/// All packs with all their versions, newest first.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    packs: BTreeMap<PackName, BTreeMap<Version, RegistryPack>>,
+}
+
+impl Registry {
+    /// The registry in use.
+    pub(crate) fn open(settings: &Settings) -> Outcome<Self> {
+        let mut registry = Registry::default();
+        match &settings.environment.test_packs {
+            Some(folder) => registry.add_folders(&settings.directory.join(folder))?,
+            None => registry.add_embedded()?,
+        }
+        Ok(registry)
+    }
+
+    fn add(&mut self, pack: RegistryPack) {
+        self.packs.entry(pack.name().clone()).or_default().insert(pack.version().clone(), pack);
+    }
+
+    fn add_embedded(&mut self) -> Outcome<()> {
+        for embedded in EMBEDDED {
+            let broken = |what: &str| Failure::bug(format!("a pack in this binary has {what}"));
+            self.add(RegistryPack {
+                manifest: Manifest::parse(embedded.manifest).map_err(|_| broken("no sound manifest"))?,
+                archive: Cow::Borrowed(embedded.archive),
+                sha256: embedded.sha256.parse().map_err(|_| broken("no archive digest"))?,
+                tree: embedded.tree.parse().map_err(|_| broken("no tree digest"))?,
+            });
+        }
+        Ok(())
+    }
+
+    fn add_folders(&mut self, folder: &Path) -> Outcome<()> {
+        let entries = std::fs::read_dir(folder).map_err(|error| crate::filesystem::failure("list", folder, &error))?;
+        for entry in entries {
+            let path = entry.map_err(|error| crate::filesystem::failure("list", folder, &error))?.path();
+            if path.join(MANIFEST_FILE).is_file() {
+                self.add(pack_of_folder(&path)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names of all packs.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &PackName> {
+        self.packs.keys()
+    }
+
+    /// All versions of a pack, oldest first; none for a pack that is not known.
+    pub(crate) fn versions(&self, name: &PackName) -> impl DoubleEndedIterator<Item = &RegistryPack> {
+        self.packs.get(name).into_iter().flat_map(|versions| versions.values())
+    }
+
+    pub(crate) fn get(&self, name: &PackName, version: &Version) -> Option<&RegistryPack> {
+        self.packs.get(name)?.get(version)
+    }
+
+    /// The newest release of every pack, or its newest prerelease where there is no release.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &RegistryPack> {
+        self.packs.values().filter_map(|versions| {
+            versions
+                .values()
+                .rev()
+                .find(|pack| !pack.version().is_prerelease())
+                .or_else(|| versions.values().next_back())
+        })
+    }
+}
+
+/// Archives a folder as the build script does.
+fn pack_of_folder(folder: &Path) -> Outcome<RegistryPack> {
+    let files = PackFiles { files: content_of_folder(folder)? };
+    let text = crate::filesystem::read_text(&folder.join(MANIFEST_FILE))?;
+    let file = SourceFile::new(folder.join(MANIFEST_FILE).display().to_string(), text);
+    let manifest = crate::project::read::manifest(&file)?;
+    let built = archive::build(&files, &Limits::default())
+        .map_err(|error| Failure::refused(format!("`{}` cannot be archived: {error}", folder.display())))?;
+    Ok(RegistryPack { manifest, archive: Cow::Owned(built.bytes), sha256: built.sha256, tree: built.tree })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pack_in_the_binary_unpacks_to_its_digests() {
+        let mut registry = Registry::default();
+        registry.add_embedded().unwrap();
+        for pack in registry.newest() {
+            let files = pack.unpack().unwrap();
+            assert!(files.contains_key(MANIFEST_FILE), "{}", pack.name());
+        }
+    }
+
+    #[test]
+    fn a_changed_archive_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("src")).unwrap();
+        let manifest = "[pack]\nname = \"a\"\nversion = \"1.0.0\"\nkind = \"schedule\"\n";
+        std::fs::write(folder.path().join(MANIFEST_FILE), manifest).unwrap();
+        std::fs::write(folder.path().join("src/lib.exo"), "x = 1\n").unwrap();
+        let mut pack = pack_of_folder(folder.path()).unwrap();
+        assert!(pack.unpack().unwrap().contains_key("src/lib.exo"));
+        if let Some(byte) = pack.archive.to_mut().last_mut() {
+            *byte ^= 1;
+        }
+        let failed = pack.unpack().unwrap_err();
+        assert!(failed.message.contains("the archive of `a 1.0.0` is refused"), "{}", failed.message);
+    }
+}

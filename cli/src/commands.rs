@@ -1,0 +1,52 @@
+//! One verb per file; this is the list of them.
+
+mod add;
+mod build;
+mod cache;
+mod cc;
+mod check;
+mod composition;
+mod doctor;
+mod explain;
+mod help;
+mod init;
+mod install;
+mod new;
+mod output_manifest;
+mod ready;
+mod remove;
+mod run;
+mod show;
+mod templates;
+mod test;
+mod tree;
+mod verify;
+
+use crate::arguments::Command;
+use crate::failure::{Exit, Outcome};
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+/// Does what was asked.
+pub(crate) fn dispatch(command: Command, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    match command {
+        Command::New(arguments) => new::run(&arguments, settings, terminal),
+        Command::Init(arguments) => init::run(&arguments, settings, terminal),
+        Command::Add(arguments) => add::run(&arguments, settings, terminal),
+        Command::Remove(arguments) => remove::run(&arguments, settings, terminal),
+        Command::Install => install::run(settings, terminal),
+        Command::Build(arguments) => build::run(&arguments, settings, terminal),
+        Command::Cc(arguments) => cc::run(&arguments, settings, terminal),
+        Command::Run(arguments) => run::run(&arguments, settings, terminal),
+        Command::Check => check::run(settings, terminal),
+        Command::Test(arguments) => test::run(&arguments, settings, terminal),
+        Command::Show(arguments) => show::run(&arguments, settings, terminal),
+        Command::Tree(arguments) => tree::run(&arguments, settings, terminal),
+        Command::Verify(arguments) => verify::run(&arguments, settings, terminal),
+        Command::Cache(arguments) => cache::run(&arguments, settings, terminal),
+        Command::Doctor => doctor::run(settings, terminal),
+        Command::Help(arguments) => help::run(&arguments, terminal),
+        Command::Explain(arguments) => explain::run(&arguments, terminal),
+        Command::VerifyChild => crate::install::verification_child::run(terminal),
+    }
+}

@@ -1,0 +1,220 @@
+//! `exo add PACK…`: edits Exo.toml, resolves, verifies, and only then writes Exo.toml and Exo.lock together.
+
+use std::path::{Component, Path, PathBuf};
+
+use exo_compiler::diagnostic::codes;
+use exo_compiler::source::SourceFile;
+use exo_index::manifest::{DependencyKind, DependencySource, MANIFEST_FILE, Manifest, NewDependency, add_dependency};
+use exo_index::name::PackName;
+use exo_index::version::Requirement;
+use serde_json::json;
+
+use crate::arguments::Add;
+use crate::builtin_packs::Registry;
+use crate::commands::new::pack_name;
+use crate::commands::remove::edit_failure;
+use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
+use crate::install::{self, plan};
+use crate::project::Project;
+use crate::project::read;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+/// One pack as the user asked for it.
+struct Wanted {
+    name: PackName,
+    /// The requirement's text; `None` means: whatever fits, and what is compatible with it later on.
+    requirement: Option<String>,
+    source: DependencySource,
+}
+
+pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    if settings.locked {
+        return Err(Failure::usage("--locked and --frozen refuse to change Exo.lock, which `exo add` has to")
+            .hint("run it without that option"));
+    }
+    let (held, project) = Project::hold(settings, terminal)?;
+    let registry = Registry::open(settings)?;
+    let wanted = wanted(arguments, settings, &project, &registry)?;
+    let kind = if arguments.dev { DependencyKind::Dev } else { DependencyKind::Normal };
+    let text = settle(settings, terminal, &project, &wanted, kind)?;
+    let manifest = read::manifest(&SourceFile::new(project.layout.manifest_name.clone(), text.clone()))?;
+    let installed = install::install(settings, terminal, &project, &manifest, true)?;
+    project.write(&held, Some(&text), Some(&installed.plan.lock.to_string()))?;
+    let added: Vec<String> = wanted
+        .iter()
+        .map(|pack| match installed.plan.lock.packs.get(&pack.name) {
+            Some(locked) => format!("{} {}", pack.name, locked.version),
+            None => pack.name.to_string(),
+        })
+        .collect();
+    for skipped in installed.summary.skipped() {
+        terminal.detail(&skipped);
+    }
+    terminal.answer(
+        || format!("added {}\n\n{}", added.join(", "), installed.summary.text()),
+        || {
+            let mut value = installed.summary.json();
+            if let Some(object) = value.as_object_mut() {
+                object.insert("added".into(), json!(added));
+            }
+            value
+        },
+    );
+    Ok(Exit::Done)
+}
+
+/// What is asked for, with every name known and every requirement sound.
+fn wanted(arguments: &Add, settings: &Settings, project: &Project, registry: &Registry) -> Outcome<Vec<Wanted>> {
+    if let Some(path) = &arguments.path {
+        return Ok(vec![wanted_path(arguments, path, settings, project)?]);
+    }
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for text in &arguments.packs {
+        let (name, requirement) = split(text);
+        let name = pack_name(name)?;
+        let requirement = match requirement {
+            Some(given) => {
+                Requirement::parse(given).map_err(|error| {
+                    let failure = Failure::usage(format!("`{text}`: {}", error.message));
+                    match error.hint {
+                        Some(hint) => failure.hint(hint),
+                        None => failure,
+                    }
+                })?;
+                Some(given.to_string())
+            }
+            None => None,
+        };
+        if registry.versions(&name).next().is_none() {
+            return Err(unknown_pack(&name, registry));
+        }
+        if wanted.iter().any(|other| other.name == name) {
+            return Err(Failure::usage(format!("`{name}` is named twice")));
+        }
+        wanted.push(Wanted { name, requirement, source: DependencySource::Default });
+    }
+    Ok(wanted)
+}
+
+/// The failure for a pack that the registry does not have.
+pub(crate) fn unknown_pack(name: &PackName, registry: &Registry) -> Box<Failure> {
+    let near = nearest(name.as_str(), registry.names().map(PackName::as_str));
+    let failure =
+        Failure::refused(format!("there is no pack `{name}` in the packs that come with exo")).code(codes::RESOLUTION);
+    match did_you_mean(&near) {
+        Some(suggestion) => failure.hint(suggestion),
+        None => {
+            let all: Vec<&str> = registry.names().map(PackName::as_str).collect();
+            failure.hint(format!("there are {}; a pack on this disk is added with --path DIR", all.join(", ")))
+        }
+    }
+}
+
+/// `neon@1.1` as name and requirement; the `@` of a vendor does not count.
+fn split(text: &str) -> (&str, Option<&str>) {
+    match text.rfind('@') {
+        Some(at) if at > 0 => (text.get(..at).unwrap_or(text), text.get(at + 1..)),
+        _ => (text, None),
+    }
+}
+
+fn wanted_path(arguments: &Add, path: &Path, settings: &Settings, project: &Project) -> Outcome<Wanted> {
+    let folder = settings.directory.join(path);
+    let manifest = folder.join(MANIFEST_FILE);
+    if !manifest.is_file() {
+        return Err(Failure::refused(format!("there is no {MANIFEST_FILE} in `{}`", path.display()))
+            .hint("--path takes the folder of a pack"));
+    }
+    let file = SourceFile::new(manifest.display().to_string(), crate::filesystem::read_text(&manifest)?);
+    let name = read::manifest(&file)?.pack.name.value;
+    let requirement = match arguments.packs.as_slice() {
+        [] => None,
+        [text] => {
+            let (given, requirement) = split(text);
+            if given != name.as_str() {
+                return Err(Failure::refused(format!(
+                    "the pack in `{}` is called `{name}`, not `{given}`",
+                    path.display()
+                ))
+                .hint(format!("write `exo add {name} --path {}`", path.display())));
+            }
+            requirement.map(str::to_string)
+        }
+        _ => return Err(Failure::usage("--path goes with one pack").hint("run `exo add` once for each folder")),
+    };
+    let source = DependencySource::Path(relative(project.root(), &folder)?);
+    Ok(Wanted { name, requirement, source })
+}
+
+/// `folder` as seen from `root`, with `/` between the parts, since that is what stands in a manifest.
+fn relative(root: &Path, folder: &Path) -> Outcome<String> {
+    let full = |path: &Path| path.canonicalize().map_err(|error| crate::filesystem::failure("open", path, &error));
+    let (root, folder) = (full(root)?, full(folder)?);
+    let shared = root.components().zip(folder.components()).take_while(|(a, b)| a == b).count();
+    let up = root.components().skip(shared).map(|_| Component::ParentDir);
+    let path: PathBuf = up.chain(folder.components().skip(shared)).collect();
+    match path.to_str() {
+        Some("") => {
+            Err(Failure::refused("a pack cannot depend on itself").hint("--path takes the folder of another pack"))
+        }
+        Some(text) => Ok(text.to_string()),
+        None => Err(Failure::refused(format!("the path `{}` is not UTF-8", path.display()))),
+    }
+}
+
+/// The manifest's text with the packs added; requirements that were left open are settled by resolving once.
+fn settle(
+    settings: &Settings,
+    terminal: &Terminal,
+    project: &Project,
+    wanted: &[Wanted],
+    kind: DependencyKind,
+) -> Outcome<String> {
+    let edit = |requirement: &dyn Fn(&Wanted) -> Option<String>| {
+        wanted.iter().try_fold(project.manifest_file.text.clone(), |text, pack| {
+            let new =
+                NewDependency { name: pack.name.clone(), requirement: requirement(pack), source: pack.source.clone() };
+            add_dependency(&text, kind, &new).map_err(|error| edit_failure(&project.manifest_file, &text, error))
+        })
+    };
+    let open = |pack: &Wanted| pack.requirement.is_none() && pack.source == DependencySource::Default;
+    let first = edit(&|pack| if open(pack) { Some("*".into()) } else { pack.requirement.clone() })?;
+    if !wanted.iter().any(open) {
+        return Ok(first);
+    }
+    let manifest: Manifest = read::manifest(&SourceFile::new(project.layout.manifest_name.clone(), first))?;
+    let lock = plan::resolve(settings, terminal, project, &manifest)?;
+    edit(&|pack| match lock.packs.get(&pack.name) {
+        Some(locked) if open(pack) => {
+            // Written as people write it: `1.2.3` and `^1.2.3` are the same requirement.
+            Some(Requirement::compatible_with(&locked.version).to_string().trim_start_matches('^').to_string())
+        }
+        _ => pack.requirement.clone(),
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_requirements_are_told_apart() {
+        assert_eq!(split("neon"), ("neon", None));
+        assert_eq!(split("neon@1.1"), ("neon", Some("1.1")));
+        assert_eq!(split("@arm/neon"), ("@arm/neon", None));
+        assert_eq!(split("@arm/neon@=1.0.0"), ("@arm/neon", Some("=1.0.0")));
+    }
+
+    #[test]
+    fn paths_are_written_as_seen_from_the_project() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a/project", "b/std"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        let project = folder.path().join("a/project");
+        assert_eq!(relative(&project, &folder.path().join("b/std")).unwrap(), "../../b/std");
+        assert!(relative(&project, &project).is_err());
+    }
+}

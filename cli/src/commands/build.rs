@@ -1,0 +1,107 @@
+//! `exo build`: composes each kernel with each of its targets and writes C, header, depfile and a manifest.
+
+use std::collections::BTreeSet;
+
+use exo_compiler::pipeline::KernelOutput;
+use exo_compiler::world::World;
+use exo_index::lockfile::{LOCK_FILE, LockedSource};
+use serde_json::json;
+
+use crate::arguments::Build;
+use crate::commands::cc::depfile;
+use crate::commands::composition::{self, Job};
+use crate::commands::output_manifest::{self, Written};
+use crate::commands::ready::{Ready, ready};
+use crate::failure::{Exit, Failure, Outcome, count};
+use crate::filesystem;
+use crate::install::plan::Instance;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+pub(super) fn run(arguments: &Build, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let ready = ready(settings, terminal)?;
+    let jobs = composition::jobs(settings, &ready, &arguments.kernels, &arguments.targets, arguments.emulate)?;
+    let results = composition::build(settings, terminal, &ready, &jobs)?;
+    let mut built: Vec<(&Job, KernelOutput)> = Vec::new();
+    let mut refused = Vec::new();
+    let mut diagnostics = Vec::new();
+    for (job, result) in jobs.iter().zip(results) {
+        match result {
+            Ok(output) => built.push((job, output)),
+            Err(found) => {
+                refused.push(format!("`{}` for `{}`", job.request.name, job.target));
+                diagnostics.extend(found);
+            }
+        }
+    }
+    if !refused.is_empty() {
+        return Err(Failure::refused(format!("{} refused: {}", count(refused.len(), "kernel"), refused.join(", ")))
+            .note("nothing was written to build/")
+            .diagnostics(diagnostics));
+    }
+    for (job, output) in &built {
+        if output.up_to_precision {
+            let name = &job.request.name;
+            terminal.warning(&format!(
+                "`{name}` for `{}` equals its algorithm only up to a change of precision",
+                job.target
+            ));
+        }
+        for waived in &output.waived {
+            terminal.warning(&format!("`{}` for `{}` has a waived check: {waived}", job.request.name, job.target));
+        }
+    }
+    let written = write(&ready, &built)?;
+    terminal.answer(|| written.iter().map(|path| format!("{path}\n")).collect(), || json!({ "files": written }));
+    Ok(Exit::Done)
+}
+
+/// Files that the output depends on, as seen from the project. Installed packs do not change, so the lockfile stands for them.
+fn sources(ready: &Ready, output: &KernelOutput) -> Vec<String> {
+    let path_packs: BTreeSet<String> = ready
+        .installed
+        .plan
+        .instances
+        .iter()
+        .filter(|instance| matches!(instance.source(), LockedSource::Path(_)))
+        .map(Instance::id)
+        .collect();
+    let mut sources = vec![ready.project.layout.manifest_name.clone(), LOCK_FILE.to_string()];
+    for module in &output.modules {
+        if (*module.pack == *ready.id || path_packs.contains(&*module.pack))
+            && let Ok(source) = ready.world.source(module)
+        {
+            sources.push(source.display_name.clone());
+        }
+    }
+    sources
+}
+
+fn write(ready: &Ready, built: &[(&Job, KernelOutput)]) -> Outcome<Vec<String>> {
+    let mut written = Vec::new();
+    for (job, output) in built {
+        let stem = format!("build/{}/{}", job.folder, job.request.name);
+        let (c, header) = (format!("{stem}.c"), format!("{stem}.h"));
+        let rule = depfile(&[c.clone(), header.clone()], &sources(ready, output));
+        let files = vec![
+            Written { path: c, content: output.c.clone() },
+            Written { path: header, content: output.header.clone() },
+            Written { path: format!("{stem}.d"), content: rule },
+        ];
+        written.push((*job, output, files));
+    }
+    let manifest = output_manifest::text(ready, &written)?;
+    let root = ready.project.root();
+    let mut paths = Vec::new();
+    for (job, _, files) in &written {
+        filesystem::create_directory(&ready.project.layout.build().join(&job.folder))?;
+        for file in files {
+            filesystem::write_atomic(&root.join(&file.path), file.content.as_bytes())?;
+            paths.push(file.path.clone());
+        }
+    }
+    // Last, so that a manifest never tells of files that are not there yet.
+    filesystem::write_atomic(&ready.project.layout.build().join("manifest.json"), manifest.as_bytes())?;
+    paths.push("build/manifest.json".to_string());
+    Ok(paths)
+}

@@ -1,0 +1,59 @@
+//! `exo explain CODE`: what an error code means and what to do about it.
+
+use exo_compiler::diagnostic::codes;
+use serde_json::json;
+
+use crate::arguments::Explain;
+use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
+use crate::terminal::Terminal;
+
+pub(super) fn run(arguments: &Explain, terminal: &Terminal) -> Outcome<Exit> {
+    let entry_json =
+        |entry: &codes::Entry| json!({ "code": entry.code.0, "title": entry.title, "explanation": entry.explanation });
+    let Some(wanted) = &arguments.code else {
+        terminal.answer(
+            || codes::ALL.iter().map(|entry| format!("{}  {}\n", entry.code, entry.title)).collect(),
+            || codes::ALL.iter().map(entry_json).collect(),
+        );
+        return Ok(Exit::Done);
+    };
+    let Some(entry) = codes::explain(wanted) else {
+        let failure = Failure::usage(format!("there is no error code `{wanted}`"));
+        let near = nearest(&wanted.to_uppercase(), codes::ALL.iter().map(|entry| entry.code.0));
+        return Err(failure.hint(did_you_mean(&near).unwrap_or_else(|| "`exo explain` lists all codes".into())));
+    };
+    terminal.answer(
+        || {
+            let text = wrapped(entry.explanation, 100);
+            format!("{}: {}\n\n{text}\n", entry.code, entry.title)
+        },
+        || entry_json(entry),
+    );
+    Ok(Exit::Done)
+}
+
+/// Text in lines of at most `width` characters.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn wraps_at_words() {
+        assert_eq!(wrapped("aa bb  cc\ndd", 5), "aa bb\ncc dd");
+        assert_eq!(wrapped("", 5), "");
+    }
+}

@@ -1,0 +1,131 @@
+//! `exo tree`: what the project depends on, or with `-i` who depends on a pack.
+
+use std::collections::BTreeSet;
+
+use exo_index::lockfile::Lockfile;
+use exo_index::name::PackName;
+use serde_json::json;
+
+use crate::arguments::Tree;
+use crate::commands::new::pack_name;
+use crate::failure::{Exit, Failure, Outcome, did_you_mean};
+use crate::install::plan;
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+pub(super) fn run(arguments: &Tree, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let project = Project::open(settings)?;
+    let lock = plan::resolve(settings, terminal, &project, &project.manifest)?;
+    let view = View { project: &project, lock: &lock };
+    if terminal.is_json() {
+        terminal.json(&view.json());
+        return Ok(Exit::Done);
+    }
+    let mut text = String::new();
+    let mut seen = BTreeSet::new();
+    match &arguments.invert {
+        None => {
+            text.push_str(&view.root());
+            text.push('\n');
+            for (names, label) in [(view.direct(false), ""), (view.direct(true), " (dev)")] {
+                view.below(&names, &|name| view.needs(name), "", label, &mut seen, &mut text);
+            }
+        }
+        Some(wanted) => {
+            let name = pack_name(wanted)?;
+            let Some(pack) = lock.packs.get(&name) else {
+                let near: Vec<String> = lock.nearest(wanted).into_iter().map(str::to_string).collect();
+                let failure = Failure::refused(format!("`{name}` is not among the packs of this project"));
+                return Err(failure.hint(did_you_mean(&near).unwrap_or_else(|| "`exo tree` shows all of them".into())));
+            };
+            text.push_str(&format!("{name} {}\n", pack.version));
+            view.below(&view.needed_by(&name), &|name| view.needed_by(name), "", "", &mut seen, &mut text);
+        }
+    }
+    terminal.data(&text);
+    Ok(Exit::Done)
+}
+
+struct View<'a> {
+    project: &'a Project,
+    lock: &'a Lockfile,
+}
+
+impl View<'_> {
+    fn own_name(&self) -> &PackName {
+        &self.project.manifest.pack.name.value
+    }
+
+    fn root(&self) -> String {
+        format!("{} {}", self.own_name(), self.project.manifest.pack.version.value)
+    }
+
+    fn direct(&self, dev: bool) -> Vec<PackName> {
+        let manifest = &self.project.manifest;
+        let section = if dev { &manifest.dev_dependencies } else { &manifest.dependencies };
+        section.iter().map(|dependency| dependency.name.clone()).collect()
+    }
+
+    fn needs(&self, name: &PackName) -> Vec<PackName> {
+        self.lock.packs.get(name).into_iter().flat_map(|pack| pack.dependencies.iter().cloned()).collect()
+    }
+
+    fn needed_by(&self, name: &PackName) -> Vec<PackName> {
+        let mut found: Vec<PackName> = self.lock.dependents(name).map(|pack| pack.name.clone()).collect();
+        if self.direct(false).contains(name) || self.direct(true).contains(name) {
+            found.push(self.own_name().clone());
+        }
+        found
+    }
+
+    fn describe(&self, name: &PackName) -> String {
+        match self.lock.packs.get(name) {
+            Some(pack) => match &pack.source {
+                exo_index::lockfile::LockedSource::Builtin => format!("{name} {}", pack.version),
+                source => format!("{name} {} ({source})", pack.version),
+            },
+            None => self.root(),
+        }
+    }
+
+    /// One line for each name, each followed by what is below it; a pack that was shown before is not opened again.
+    fn below(
+        &self,
+        names: &[PackName],
+        next: &dyn Fn(&PackName) -> Vec<PackName>,
+        indent: &str,
+        label: &str,
+        seen: &mut BTreeSet<PackName>,
+        text: &mut String,
+    ) {
+        for (at, name) in names.iter().enumerate() {
+            let last = at + 1 == names.len();
+            let (branch, deeper) = if last { ("└── ", "    ") } else { ("├── ", "│   ") };
+            let inner = next(name);
+            let again = !inner.is_empty() && !seen.insert(name.clone());
+            let mark = if again { " (*)" } else { "" };
+            text.push_str(&format!("{indent}{branch}{}{label}{mark}\n", self.describe(name)));
+            if !again {
+                self.below(&inner, next, &format!("{indent}{deeper}"), "", seen, text);
+            }
+        }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let packs = self.lock.packs.values().map(|pack| {
+            json!({
+                "name": pack.name.as_str(), "version": pack.version.to_string(), "source": pack.source.to_string(),
+                "dependencies": pack.dependencies.iter().map(PackName::as_str).collect::<Vec<_>>(),
+            })
+        });
+        let texts = |names: Vec<PackName>| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        json!({
+            "name": self.own_name().as_str(),
+            "version": self.project.manifest.pack.version.value.to_string(),
+            "dependencies": texts(self.direct(false)),
+            "dev_dependencies": texts(self.direct(true)),
+            "packs": packs.collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! `exo verify`: verifies installed packs again; with `--all` also this pack and every pack in this binary.
+
+use exo_index::name::PackName;
+
+use crate::arguments::Verify;
+use crate::builtin_packs::Registry;
+use crate::cache::Cache;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::install::plan::{self, Instance};
+use crate::install::summary::Summary;
+use crate::install::verification;
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+pub(super) fn run(arguments: &Verify, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let start = std::time::Instant::now();
+    let cache = Cache::open(settings)?;
+    let project = Project::find(settings)?;
+    if project.is_none() && !arguments.all {
+        return Err(Failure::refused("there is no project here, so nothing is installed for it")
+            .hint("`exo verify --all` verifies the packs that come with exo"));
+    }
+    let mut summary = Summary::new(start);
+    let mut verified: Vec<(PackName, String)> = Vec::new();
+    let mut verify = |instances: &[Instance]| -> Outcome<()> {
+        let results = verification::verify_all(settings, terminal, &cache, instances, !arguments.no_cache)?;
+        for (instance, result) in instances.iter().zip(&results) {
+            let key = (instance.name.clone(), instance.tree.to_string());
+            if !verified.contains(&key) {
+                verified.push(key);
+                summary.add(instance, result);
+            }
+        }
+        Ok(())
+    };
+    if let Some(project) = &project {
+        let mut instances = plan::plan(settings, terminal, &cache, project, &project.manifest)?.instances;
+        if arguments.all {
+            instances.push(Instance::of_project(project)?);
+        }
+        verify(&instances)?;
+    }
+    if arguments.all {
+        verify(&plan::embedded(&cache, &Registry::open(settings)?)?)?;
+    }
+    summary.finish();
+    for skipped in summary.skipped() {
+        terminal.detail(&skipped);
+    }
+    terminal.answer(|| summary.text(), || summary.json());
+    Ok(Exit::Done)
+}

@@ -1,0 +1,135 @@
+//! The files of one pack: an installed tree, a folder as it is, or bytes in memory.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use exo_compiler::diagnostic::codes;
+use exo_index::archive::{check_path, is_pack_file};
+use exo_index::digest::{Blake3, FileDigest, tree_digest};
+use serde::{Deserialize, Serialize};
+
+use crate::cache::tree::Tree;
+use crate::failure::{Failure, Outcome};
+use crate::filesystem;
+
+/// Where a pack is. Digests are in hexadecimal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Location {
+    /// A tree of the cache; every file is hashed when opened.
+    Tree { folder: PathBuf, digest: String },
+    /// A folder; with a digest it is read whole and must be what the digest says.
+    Folder { folder: PathBuf, digest: Option<String> },
+    /// Files in memory, whose archive was checked when it was read.
+    #[serde(skip)]
+    Memory(BTreeMap<String, Vec<u8>>),
+}
+
+/// An opened [`Location`].
+pub(crate) enum Content {
+    Tree(Tree),
+    Live(PathBuf),
+    Memory(BTreeMap<String, Vec<u8>>),
+}
+
+/// All files of a folder that are part of the pack in it.
+pub(crate) fn read_folder(folder: &Path) -> Outcome<BTreeMap<String, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    for path in pack_files(folder)? {
+        let bytes = filesystem::read_bytes(&folder.join(&path))?;
+        files.insert(path, bytes);
+    }
+    Ok(files)
+}
+
+/// Paths of a folder's pack, sorted; does not descend into anything else.
+pub(crate) fn pack_files(folder: &Path) -> Outcome<Vec<String>> {
+    let mut found = Vec::new();
+    for name in ["Exo.toml", "README.md", "CHANGELOG.md", "LICENSE"] {
+        if folder.join(name).is_file() {
+            found.push(name.to_string());
+        }
+    }
+    for part in ["src", "tests"] {
+        let inner = folder.join(part);
+        if inner.is_dir() {
+            found.extend(filesystem::files_below(&inner)?.into_iter().map(|path| format!("{part}/{path}")));
+        }
+    }
+    // Editors leave hidden files about; a module that can never be packed is worth saying, everything else is not ours.
+    let hidden = |path: &str| path.split('/').any(|part| part.starts_with('.'));
+    found.retain(|path| is_pack_file(path) || (path.ends_with(".exo") && !hidden(path)));
+    for path in &found {
+        if let Err(problem) = check_path(path) {
+            return Err(Failure::refused(format!(
+                "`{}` cannot be part of a pack: {problem}",
+                folder.join(path).display()
+            ))
+            .hint("rename it: ASCII letters, digits, `_`, `-`, and `.exo` at the end"));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The tree digest of files in memory.
+pub(crate) fn digest_of(files: &BTreeMap<String, Vec<u8>>) -> Blake3 {
+    let listing: Vec<FileDigest> = files.iter().map(|(path, bytes)| FileDigest::of(path, bytes)).collect();
+    tree_digest(&listing)
+}
+
+impl Content {
+    pub(crate) fn open(location: Location) -> Outcome<Self> {
+        let parsed = |digest: &str| {
+            digest.parse::<Blake3>().map_err(|error| Failure::bug(format!("a location carries `{digest}`: {error}")))
+        };
+        match location {
+            Location::Memory(files) => Ok(Content::Memory(files)),
+            Location::Folder { folder, digest: None } => Ok(Content::Live(folder)),
+            Location::Folder { folder, digest: Some(digest) } => {
+                let files = read_folder(&folder)?;
+                if digest_of(&files) != parsed(&digest)? {
+                    return Err(Failure::refused(format!(
+                        "`{}` changed while it was being verified",
+                        folder.display()
+                    ))
+                    .code(codes::DIGEST)
+                    .hint("save your files and run the command again"));
+                }
+                Ok(Content::Memory(files))
+            }
+            Location::Tree { folder, digest } => match Tree::open(&folder, &parsed(&digest)?)? {
+                Some(tree) => Ok(Content::Tree(tree)),
+                None => Err(Failure::refused(format!("`{}` is not in the cache any more", folder.display()))
+                    .hint("run `exo install`, which unpacks it again")),
+            },
+        }
+    }
+
+    pub(crate) fn files(&self) -> Outcome<Vec<String>> {
+        match self {
+            Content::Tree(tree) => Ok(tree.files.keys().cloned().collect()),
+            Content::Live(folder) => pack_files(folder),
+            Content::Memory(files) => Ok(files.keys().cloned().collect()),
+        }
+    }
+
+    pub(crate) fn contains(&self, path: &str) -> bool {
+        match self {
+            Content::Tree(tree) => tree.files.contains_key(path),
+            Content::Live(folder) => folder.join(path).is_file(),
+            Content::Memory(files) => files.contains_key(path),
+        }
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Outcome<Option<Vec<u8>>> {
+        match self {
+            Content::Tree(tree) => tree.read(path),
+            Content::Memory(files) => Ok(files.get(path).cloned()),
+            Content::Live(folder) => {
+                let place = folder.join(path);
+                if place.is_file() { filesystem::read_bytes(&place).map(Some) } else { Ok(None) }
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Reading and writing files: errors carry the path, writes are whole or not at all.
+
+pub(crate) mod journal;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::environment;
+use crate::failure::{Failure, Outcome};
+
+/// A failed file operation in our words: the path, the reason, and what helps.
+pub(crate) fn failure(verb: &str, path: &Path, error: &io::Error) -> Box<Failure> {
+    let failure = Failure::environment(format!("cannot {verb} `{}`: {}", path.display(), reason(error)));
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            failure.hint("free some space on that disk and run the command again; nothing was left half-written")
+        }
+        io::ErrorKind::PermissionDenied => failure.hint("check the owner and the permissions of that path"),
+        io::ErrorKind::ReadOnlyFilesystem => failure.hint("that file system is mounted read-only; work in a copy"),
+        _ => failure,
+    }
+}
+
+/// The reason without Rust's `(os error N)`.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    let mut text = text.get(..end).unwrap_or(&text).to_string();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    text
+}
+
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts one file-system step that changes something, and is where tests let the process die or the disk fill up.
+///
+/// The two variables are documented in `environment` as for tests; without them this is one counter.
+fn step() -> io::Result<()> {
+    static KILL_AT: OnceLock<Option<u64>> = OnceLock::new();
+    static FULL_AT: OnceLock<Option<u64>> = OnceLock::new();
+    let now = STEPS.fetch_add(1, Ordering::SeqCst) + 1;
+    if KILL_AT.get_or_init(|| environment::test_step("EXO_TEST_KILL_AT")).is_some_and(|at| now == at) {
+        std::process::abort();
+    }
+    if FULL_AT.get_or_init(|| environment::test_step("EXO_TEST_FULL_AT")).is_some_and(|at| now >= at) {
+        return Err(io::Error::from(io::ErrorKind::StorageFull));
+    }
+    Ok(())
+}
+
+pub(crate) fn read_bytes(path: &Path) -> Outcome<Vec<u8>> {
+    fs::read(path).map_err(|error| failure("read", path, &error))
+}
+
+pub(crate) fn read_text(path: &Path) -> Outcome<String> {
+    text_of(path, read_bytes(path)?)
+}
+
+/// The text of a file, or `None` where there is no such file.
+pub(crate) fn read_optional(path: &Path) -> Outcome<Option<String>> {
+    match fs::read(path) {
+        Ok(bytes) => text_of(path, bytes).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failure("read", path, &error)),
+    }
+}
+
+fn text_of(path: &Path, bytes: Vec<u8>) -> Outcome<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        Failure::refused(format!(
+            "`{}` is not UTF-8: the byte at offset {} is no part of a character",
+            path.display(),
+            error.utf8_error().valid_up_to()
+        ))
+        .hint("save the file as UTF-8")
+    })
+}
+
+pub(crate) fn create_directory(path: &Path) -> Outcome<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    step().and_then(|()| fs::create_dir_all(path)).map_err(|error| failure("create the folder", path, &error))
+}
+
+/// Writes a file and waits until it is on the disk; leaves nothing when that fails.
+pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    let write = || {
+        step()?;
+        let mut file = File::create(path)?;
+        step()?;
+        file.write_all(bytes)?;
+        step()?;
+        file.sync_all()
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(path);
+        failure("write", path, &error)
+    })
+}
+
+/// Writes a file without forcing it to the disk, for caches whose content is checked when it is read.
+pub(crate) fn write_plain(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    step().and_then(|()| fs::write(path, bytes)).map_err(|error| failure("write", path, &error))
+}
+
+pub(crate) fn rename(from: &Path, to: &Path) -> Outcome<()> {
+    step().and_then(|()| fs::rename(from, to)).map_err(|error| failure("replace", to, &error))
+}
+
+pub(crate) fn remove_file(path: &Path) -> Outcome<()> {
+    match step().and_then(|()| fs::remove_file(path)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failure("remove", path, &error)),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn remove_directory(path: &Path) -> Outcome<()> {
+    match step().and_then(|()| fs::remove_dir_all(path)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failure("remove", path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a rename in `directory` durable. Some file systems refuse to sync folders; they order renames themselves.
+pub(crate) fn sync_directory(directory: &Path) -> Outcome<()> {
+    step().map_err(|error| failure("write", directory, &error))?;
+    if let Ok(handle) = File::open(directory) {
+        let _ = handle.sync_all();
+    }
+    Ok(())
+}
+
+/// A name beside `path` that no other process uses.
+pub(crate) fn beside(path: &Path) -> PathBuf {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let unique = COUNTER.fetch_add(1, Ordering::SeqCst);
+    path.with_file_name(format!(".{name}.{}-{unique}.exo-tmp", std::process::id()))
+}
+
+/// Replaces a file: readers see the old content or the new one, also when the process is killed.
+pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    let temporary = beside(path);
+    write_synced(&temporary, bytes)?;
+    if let Err(failed) = rename(&temporary, path) {
+        let _ = fs::remove_file(&temporary);
+        return Err(failed);
+    }
+    if let Some(directory) = path.parent() {
+        sync_directory(if directory.as_os_str().is_empty() { Path::new(".") } else { directory })?;
+    }
+    Ok(())
+}
+
+/// Like [`write_atomic`], for content that can be made again: no wait for the disk.
+pub(crate) fn write_cached(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    let temporary = beside(path);
+    let written = write_plain(&temporary, bytes).and_then(|()| rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// All regular files below `directory` with their paths relative to it (`/`-separated), sorted. Symbolic links are
+/// reported as an error, since what they point to is outside of what is checked.
+pub(crate) fn files_below(directory: &Path) -> Outcome<Vec<String>> {
+    let mut found = Vec::new();
+    let mut open = vec![(directory.to_path_buf(), String::new())];
+    while let Some((folder, prefix)) = open.pop() {
+        let entries = fs::read_dir(&folder).map_err(|error| failure("list", &folder, &error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| failure("list", &folder, &error))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let relative = format!("{prefix}{name}");
+            let kind = entry.file_type().map_err(|error| failure("look at", &entry.path(), &error))?;
+            if kind.is_dir() {
+                open.push((entry.path(), format!("{relative}/")));
+            } else if kind.is_file() {
+                found.push(relative);
+            } else {
+                return Err(Failure::refused(format!("`{}` is not a regular file", entry.path().display()))
+                    .hint("packs hold regular files only; replace the link or device by a file"));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_path() {
+        let failed = read_text(Path::new("/nowhere/at-all")).unwrap_err();
+        assert_eq!(failed.message, "cannot read `/nowhere/at-all`: no such file or directory");
+    }
+
+    #[test]
+    fn atomic_write_replaces_and_leaves_nothing_beside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_atomic(&path, b"one").unwrap();
+        write_atomic(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(files_below(folder.path()).unwrap(), ["a"]);
+    }
+
+    #[test]
+    fn a_full_disk_says_what_to_do() {
+        let failed = failure("write", Path::new("x"), &io::Error::from(io::ErrorKind::StorageFull));
+        assert!(failed.hints[0].contains("free some space"));
+        assert_eq!(failed.exit, crate::failure::Exit::Environment);
+    }
+
+    #[test]
+    fn links_are_no_files() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", folder.path().join("l")).unwrap();
+        assert!(files_below(folder.path()).unwrap_err().message.contains("not a regular file"));
+    }
+}

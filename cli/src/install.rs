@@ -1,0 +1,80 @@
+//! Installing: plan versions, unpack into the cache, verify in child processes, and only then change the project.
+
+pub(crate) mod plan;
+pub(crate) mod summary;
+pub(crate) mod unpack;
+pub(crate) mod verdict;
+pub(crate) mod verification;
+pub(crate) mod verification_child;
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use exo_compiler::diagnostic::codes;
+use exo_index::manifest::Manifest;
+
+use crate::cache::Cache;
+use crate::disk_world::WorldPack;
+use crate::failure::{Failure, Outcome};
+use crate::install::plan::{Instance, Plan};
+use crate::install::summary::Summary;
+use crate::install::verdict::Verdict;
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+/// What is installed for a project: the packs, in dependency order, and what verification found.
+pub(crate) struct Installed {
+    pub(crate) plan: Plan,
+    pub(crate) summary: Summary,
+}
+
+/// Makes sure that everything `manifest` asks for is in the cache and verified. Does not touch the project.
+pub(crate) fn install(
+    settings: &Settings,
+    terminal: &Terminal,
+    project: &Project,
+    manifest: &Manifest,
+    use_cached_verdicts: bool,
+) -> Outcome<Installed> {
+    let start = Instant::now();
+    let cache = Cache::open(settings)?;
+    let plan = plan::plan(settings, terminal, &cache, project, manifest)?;
+    let results = verification::verify_all(settings, terminal, &cache, &plan.instances, use_cached_verdicts)?;
+    let mut verdicts = BTreeMap::new();
+    let mut summary = Summary::new(start);
+    for (instance, result) in plan.instances.iter().zip(results) {
+        deny_waived(manifest, instance, &result.verdict)?;
+        summary.add(instance, &result);
+        verdicts.insert(instance.name.clone(), result.verdict);
+    }
+    summary.finish();
+    let plan = plan.with_raw_c(&verdicts);
+    Ok(Installed { plan, summary })
+}
+
+/// Waived obligations of a dependency are the user's to accept, by name.
+fn deny_waived(manifest: &Manifest, instance: &Instance, verdict: &Verdict) -> Outcome<()> {
+    let accepted = manifest.allow_unsafe.iter().any(|allowed| allowed.value == instance.name);
+    if verdict.waived.is_empty() || accepted {
+        return Ok(());
+    }
+    let mut failure = Failure::verification(format!(
+        "`{} {}` waives {}, which {} does not allow",
+        instance.name,
+        instance.version,
+        crate::failure::count(verdict.waived.len(), "check"),
+        crate::project::find_root::MANIFEST,
+    ))
+    .code(codes::UNSAFE);
+    for waived in &verdict.waived {
+        failure = failure.note(waived.clone());
+    }
+    Err(failure
+        .hint(format!("if you trust them, add this to Exo.toml:\n[verify]\nallow-unsafe = [\"{}\"]", instance.name)))
+}
+
+/// The packs of a plan as the compiler's world sees them.
+pub(crate) fn world_packs(instances: &[Instance]) -> Vec<WorldPack> {
+    instances.iter().map(Instance::world_pack).collect()
+}

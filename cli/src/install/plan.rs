@@ -1,0 +1,354 @@
+//! Which packs a project uses: from its lockfile where that fits, else by resolving anew.
+
+mod path_packs;
+mod staleness;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use exo_compiler::diagnostic::codes;
+use exo_compiler::source::SourceFile;
+use exo_index::digest::Blake3;
+use exo_index::lockfile::{LOCK_FILE, LockedPack, LockedSource, Lockfile};
+use exo_index::manifest::{MANIFEST_FILE, Manifest};
+use exo_index::name::PackName;
+use exo_index::resolve::{
+    FixedPack, Need, Needs, PackSource, Request, Resolution, ResolveError, ResolvedPack, resolve as solve,
+};
+use exo_index::version::{Requirement, Version};
+
+use crate::builtin_packs::Registry;
+use crate::cache::Cache;
+use crate::cache::tree::Tree;
+use crate::disk_world::{Location, WorldPack, content_of_folder, digest_of, pack_id};
+use crate::failure::{Failure, Outcome};
+use crate::install::unpack::unpack;
+use crate::install::verdict::Verdict;
+use crate::project::Project;
+use crate::project::read;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+use path_packs::PathPacks;
+
+/// One pack that is used, with its files at hand.
+#[derive(Clone, Debug)]
+pub(crate) struct Instance {
+    pub(crate) name: PackName,
+    pub(crate) version: Version,
+    /// The digest of the files that are used; that of an installed pack is in the lockfile.
+    pub(crate) tree: Blake3,
+    pub(crate) dependencies: BTreeSet<PackName>,
+    /// What its own tests use besides. Only the project's own are installed.
+    pub(crate) dev_dependencies: BTreeSet<PackName>,
+    pub(crate) location: Location,
+    pub(crate) locked: LockedPack,
+    display_prefix: String,
+}
+
+impl Instance {
+    pub(crate) fn source(&self) -> &LockedSource {
+        &self.locked.source
+    }
+
+    pub(crate) fn id(&self) -> String {
+        pack_id(&self.name)
+    }
+
+    pub(crate) fn world_pack(&self) -> WorldPack {
+        WorldPack {
+            id: self.id(),
+            import: self.name.import_name(),
+            dependencies: imports(&self.dependencies),
+            dev_dependencies: imports(&self.dev_dependencies),
+            location: self.location.clone(),
+            display_prefix: self.display_prefix.clone(),
+        }
+    }
+
+    /// The project's own pack as something to verify.
+    pub(crate) fn of_project(project: &Project) -> Outcome<Self> {
+        let pack = &project.manifest.pack;
+        let names = |list: &[exo_index::manifest::Dependency]| list.iter().map(|entry| entry.name.clone()).collect();
+        let tree = digest_of(&content_of_folder(project.root())?);
+        let dependencies: BTreeSet<PackName> = names(&project.manifest.dependencies);
+        Ok(Instance {
+            name: pack.name.value.clone(),
+            version: pack.version.value.clone(),
+            tree,
+            dev_dependencies: names(&project.manifest.dev_dependencies),
+            location: Location::Folder { folder: project.root().clone(), digest: Some(tree.to_string()) },
+            locked: LockedPack {
+                name: pack.name.value.clone(),
+                version: pack.version.value.clone(),
+                source: LockedSource::Path(".".into()),
+                archive: None,
+                tree: None,
+                raw_c: None,
+                dependencies: dependencies.clone(),
+            },
+            dependencies,
+            display_prefix: String::new(),
+        })
+    }
+}
+
+/// Import names with the packs they mean.
+pub(crate) fn imports<'a>(names: impl IntoIterator<Item = &'a PackName>) -> BTreeMap<String, String> {
+    names.into_iter().map(|name| (name.import_name(), pack_id(name))).collect()
+}
+
+/// What will be installed.
+pub(crate) struct Plan {
+    pub(crate) lock: Lockfile,
+    /// Each pack after those it depends on.
+    pub(crate) instances: Vec<Instance>,
+}
+
+impl Plan {
+    /// The plan with the raw-C digests that verification found. Files of path packs may change, so theirs are not locked.
+    pub(crate) fn with_raw_c(mut self, verdicts: &BTreeMap<PackName, Verdict>) -> Self {
+        for (name, pack) in &mut self.lock.packs {
+            if !matches!(pack.source, LockedSource::Path(_)) {
+                pack.raw_c = verdicts
+                    .get(name)
+                    .and_then(|verdict| verdict.raw_c_digest.as_ref())
+                    .and_then(|digest| digest.parse().ok());
+            }
+        }
+        self
+    }
+}
+
+/// The version of this program, which is the version of the language packs are written for.
+pub(crate) fn running_exo() -> Outcome<Version> {
+    Version::parse(env!("CARGO_PKG_VERSION")).map_err(|error| Failure::bug(error.message))
+}
+
+/// What is to be installed for a manifest: settles versions and brings all packs into the cache.
+pub(crate) fn plan(
+    settings: &Settings,
+    terminal: &Terminal,
+    cache: &Cache,
+    project: &Project,
+    manifest: &Manifest,
+) -> Outcome<Plan> {
+    let registry = Registry::open(settings)?;
+    let paths = path_packs::collect(project.root(), &project.layout.manifest_name, manifest)?;
+    let lock = settle(settings, terminal, &registry, project, manifest, &paths)?;
+    let mut instances = Vec::new();
+    for name in order(&lock).dependencies_first() {
+        if let Some(locked) = lock.packs.get(name) {
+            instances.push(instance(cache, &registry, &paths, locked)?);
+        }
+    }
+    Ok(Plan { lock, instances })
+}
+
+/// Only the versions: the lockfile for a manifest.
+pub(crate) fn resolve(
+    settings: &Settings,
+    terminal: &Terminal,
+    project: &Project,
+    manifest: &Manifest,
+) -> Outcome<Lockfile> {
+    let paths = path_packs::collect(project.root(), &project.layout.manifest_name, manifest)?;
+    settle(settings, terminal, &Registry::open(settings)?, project, manifest, &paths)
+}
+
+fn order(lock: &Lockfile) -> Resolution {
+    let packs = lock.packs.iter().map(|(name, pack)| {
+        (name.clone(), ResolvedPack { version: pack.version.clone(), dependencies: pack.dependencies.clone() })
+    });
+    Resolution { packs: packs.collect() }
+}
+
+/// The existing lockfile where it says what the manifests ask for, else a new one; `--locked` refuses the latter.
+fn settle(
+    settings: &Settings,
+    terminal: &Terminal,
+    registry: &Registry,
+    project: &Project,
+    manifest: &Manifest,
+    paths: &PathPacks,
+) -> Outcome<Lockfile> {
+    let exo = running_exo()?;
+    let stale = staleness::reasons(project.lock.as_ref(), manifest, paths, &exo);
+    if stale.is_empty()
+        && let Some(lock) = &project.lock
+    {
+        return Ok(lock.clone());
+    }
+    if settings.locked {
+        let mut failure = Failure::refused(format!("--locked: {LOCK_FILE} does not fit")).code(codes::LOCK);
+        for reason in stale {
+            failure = failure.note(reason);
+        }
+        return Err(failure.hint(match project.lock.as_ref().filter(|lock| lock.exo != exo) {
+            Some(lock) => {
+                format!("use exo {}, or run `exo install` without --locked to move the lockfile to exo {exo}", lock.exo)
+            }
+            None => format!("run `exo install` without --locked, and keep the {LOCK_FILE} it writes"),
+        }));
+    }
+    for reason in stale {
+        terminal.detail(&format!("resolving, since {reason}"));
+    }
+    let mut request = Request::of_manifest(manifest, exo.clone());
+    for (name, pack) in &paths.packs {
+        let fixed = FixedPack {
+            version: pack.manifest.pack.version.value.clone(),
+            needs: Needs::of_manifest(&pack.manifest),
+            place: pack.text.clone(),
+        };
+        request.fixed.insert(name.clone(), fixed);
+    }
+    if let Some(lock) = &project.lock {
+        request.preferred = lock.packs.iter().map(|(name, pack)| (name.clone(), pack.version.clone())).collect();
+    }
+    let resolution = solve(&request, registry).map_err(|error| resolution_failure(&error))?;
+    locked(&resolution, registry, paths, exo)
+}
+
+fn resolution_failure(error: &ResolveError<NoSource>) -> Box<Failure> {
+    let text = error.to_string();
+    let (headline, rest) = match text.split_once('\n') {
+        Some((headline, rest)) => (headline.trim_end_matches(':').to_string(), rest.trim_end().to_string()),
+        None => (text.clone(), String::new()),
+    };
+    let mut failure = Failure::refused(headline).code(codes::RESOLUTION);
+    if !rest.is_empty() {
+        failure = failure.note(rest);
+    }
+    for hint in error.hints() {
+        failure = failure.hint(hint);
+    }
+    failure.note("Exo.toml and Exo.lock are as they were")
+}
+
+fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: Version) -> Outcome<Lockfile> {
+    let mut lock = Lockfile::new(exo);
+    for (name, pack) in &resolution.packs {
+        let (source, archive, tree) = match (paths.packs.get(name), registry.get(name, &pack.version)) {
+            (Some(path), _) => (LockedSource::Path(path.text.clone()), None, None),
+            (None, Some(found)) => (LockedSource::Builtin, Some(found.sha256), Some(found.tree)),
+            (None, None) => return Err(Failure::bug(format!("`{name} {}` was chosen but is nowhere", pack.version))),
+        };
+        lock.insert(LockedPack {
+            name: name.clone(),
+            version: pack.version.clone(),
+            source,
+            archive,
+            tree,
+            raw_c: None,
+            dependencies: pack.dependencies.clone(),
+        });
+    }
+    Ok(lock)
+}
+
+fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &LockedPack) -> Outcome<Instance> {
+    let made = |tree: Blake3, manifest: &Manifest, location: Location, display_prefix: String| Instance {
+        name: locked.name.clone(),
+        version: locked.version.clone(),
+        tree,
+        dependencies: locked.dependencies.clone(),
+        dev_dependencies: manifest.dev_dependencies.iter().map(|entry| entry.name.clone()).collect(),
+        location,
+        locked: locked.clone(),
+        display_prefix,
+    };
+    match (&locked.source, locked.archive, locked.tree) {
+        (LockedSource::Path(_), _, _) => {
+            let path =
+                paths.packs.get(&locked.name).ok_or_else(|| Failure::bug("a path pack was locked but not read"))?;
+            let tree = digest_of(&content_of_folder(&path.folder)?);
+            let location = Location::Folder { folder: path.folder.clone(), digest: Some(tree.to_string()) };
+            Ok(made(tree, &path.manifest, location, format!("{}/", path.text)))
+        }
+        (LockedSource::Builtin, Some(archive), Some(digest)) => {
+            let tree = unpack(cache, registry, &locked.name, &locked.version, &archive, &digest)?;
+            let manifest = manifest_of(&tree, locked)?;
+            let folder = Tree::folder_of(cache, &digest);
+            let location = Location::Tree { folder, digest: digest.to_string() };
+            Ok(made(digest, &manifest, location, format!("{}/", locked.name)))
+        }
+        (LockedSource::Builtin | LockedSource::Registry(_) | LockedSource::Git { .. }, _, _) => Err(Failure::refused(
+            format!("`{}` is locked from `{}`, which this exo cannot fetch", locked.name, locked.source),
+        )
+        .code(codes::LOCK)
+        .hint("use the exo version that wrote the lockfile, or take the pack from a folder with `path = \"…\"`")),
+    }
+}
+
+/// The manifest of an installed pack, which must be the pack that was locked.
+fn manifest_of(tree: &Tree, locked: &LockedPack) -> Outcome<Manifest> {
+    let bytes = tree.read(MANIFEST_FILE)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let manifest = read::manifest(&SourceFile::new(format!("{}/{MANIFEST_FILE}", locked.name), text))?;
+    if manifest.pack.name.value != locked.name || manifest.pack.version.value != locked.version {
+        return Err(Failure::refused(format!(
+            "{LOCK_FILE} says `{} {}`, but its files are those of `{} {}`",
+            locked.name, locked.version, manifest.pack.name.value, manifest.pack.version.value
+        ))
+        .code(codes::LOCK)
+        .hint("the lockfile was changed by hand; remove that entry and run `exo install`"));
+    }
+    Ok(manifest)
+}
+
+/// The newest version of every pack in this binary that can be had together, as something to verify.
+pub(crate) fn embedded(cache: &Cache, registry: &Registry) -> Outcome<Vec<Instance>> {
+    let exo = running_exo()?;
+    let root = PackName::parse("everything").map_err(|error| Failure::bug(error.message))?;
+    let dependencies =
+        registry.names().map(|name| Need { name: name.clone(), requirement: Requirement::ANY }).collect();
+    let request = Request {
+        root,
+        root_version: exo.clone(),
+        needs: Needs { exo: Requirement::ANY, dependencies },
+        exo: exo.clone(),
+        fixed: BTreeMap::new(),
+        preferred: BTreeMap::new(),
+        pinned: BTreeMap::new(),
+    };
+    let resolution = solve(&request, registry).map_err(|error| resolution_failure(&error))?;
+    let paths = PathPacks::default();
+    let lock = locked(&resolution, registry, &paths, exo)?;
+    let mut instances = Vec::new();
+    for name in resolution.dependencies_first() {
+        if let Some(locked) = lock.packs.get(name) {
+            instances.push(instance(cache, registry, &paths, locked)?);
+        }
+    }
+    Ok(instances)
+}
+
+/// The registry is in memory, so looking things up in it does not fail.
+#[derive(Debug)]
+pub(crate) enum NoSource {}
+
+impl std::fmt::Display for NoSource {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {}
+    }
+}
+
+impl std::error::Error for NoSource {}
+
+impl PackSource for Registry {
+    type Error = NoSource;
+
+    fn versions(&self, name: &PackName) -> Result<Option<Vec<Version>>, NoSource> {
+        let versions: Vec<Version> = self.versions(name).map(|pack| pack.version().clone()).collect();
+        Ok((!versions.is_empty()).then_some(versions))
+    }
+
+    fn needs(&self, name: &PackName, version: &Version) -> Result<Needs, NoSource> {
+        // Asked only for versions that were given, so the other case has nothing to need.
+        let none = || Needs { exo: Requirement::ANY, dependencies: Vec::new() };
+        Ok(self.get(name, version).map_or_else(none, |pack| Needs::of_manifest(&pack.manifest)))
+    }
+
+    fn names_near(&self, _wrong: &str) -> Vec<String> {
+        self.names().map(ToString::to_string).collect()
+    }
+}

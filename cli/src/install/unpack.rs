@@ -1,0 +1,52 @@
+//! Brings a locked pack of the registry into the cache.
+
+use exo_compiler::diagnostic::codes;
+use exo_index::digest::{Blake3, Sha256};
+use exo_index::name::PackName;
+use exo_index::version::Version;
+
+use crate::builtin_packs::Registry;
+use crate::cache::Cache;
+use crate::cache::tree::Tree;
+use crate::failure::{Failure, Outcome};
+
+/// The tree of a locked pack: from the cache, else unpacked from the registry's archive.
+///
+/// What the lock says decides; a registry that has other bytes under that version is refused.
+pub(crate) fn unpack(
+    cache: &Cache,
+    registry: &Registry,
+    name: &PackName,
+    version: &Version,
+    locked_archive: &Sha256,
+    locked_tree: &Blake3,
+) -> Outcome<Tree> {
+    let pack = registry.get(name, version);
+    if let Some(pack) = pack
+        && (pack.sha256 != *locked_archive || pack.tree != *locked_tree)
+    {
+        return Err(Failure::refused(format!("`{name} {version}` is not what Exo.lock recorded"))
+            .code(codes::DIGEST)
+            .note(format!("its archive has SHA-256 {}\nthe lockfile says       {locked_archive}", pack.sha256))
+            .hint("the pack or the lockfile was changed; if you trust what the registry has, run `exo remove` and `exo add` for it"));
+    }
+    if let Some(tree) = Tree::open(&Tree::folder_of(cache, locked_tree), locked_tree)? {
+        return Ok(tree);
+    }
+    let Some(pack) = pack else {
+        let versions: Vec<String> = registry.versions(name).map(|pack| pack.version().to_string()).collect();
+        let failure = Failure::refused(format!(
+            "`{name} {version}`, which Exo.lock names, is neither in the cache nor in this exo"
+        ))
+        .code(codes::RESOLUTION);
+        return Err(if versions.is_empty() {
+            failure.hint("use the exo version that wrote the lockfile, or run `exo remove` for the pack")
+        } else {
+            failure
+                .note(format!("this exo has {}", versions.join(", ")))
+                .hint("delete its entry from Exo.lock and run `exo install` to take a version that is there")
+        });
+    };
+    let files: Vec<(String, Vec<u8>)> = pack.unpack()?.into_iter().collect();
+    Tree::store(cache, locked_tree, &files)
+}

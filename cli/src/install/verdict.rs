@@ -1,0 +1,189 @@
+//! What verification found about one pack, and when a cached verdict still stands.
+
+use std::collections::BTreeMap;
+
+use exo_compiler::pipeline;
+use serde::{Deserialize, Serialize};
+
+use crate::cache::Cache;
+use crate::failure::{Failure, Outcome};
+use crate::filesystem;
+
+const FORMAT: u32 = 1;
+
+/// Digest of the compiler's source text at build time: a changed checker makes every verdict stale.
+pub(crate) const CHECKER_DIGEST: &str = env!("EXO_CHECKER_DIGEST");
+
+/// A pack that verified: everything that was counted, and everything the verdict depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Verdict {
+    pub(crate) subject: Subject,
+    /// `algorithm -> schedule` of each proven claim.
+    pub(crate) claims: Vec<String>,
+    /// Number of test functions that passed.
+    pub(crate) tests: usize,
+    /// Checked procs with the digest of their printed text.
+    pub(crate) procs: Vec<(String, String)>,
+    /// Digests of the procs that claims produced.
+    pub(crate) claimed_procs: Vec<String>,
+    pub(crate) instructions: Vec<String>,
+    pub(crate) targets: Vec<String>,
+    pub(crate) waived: Vec<String>,
+    /// Number of pieces of raw C.
+    pub(crate) raw_c: usize,
+    /// BLAKE3 over all raw C; `None` without any.
+    pub(crate) raw_c_digest: Option<String>,
+    /// Tests, or parts of tests, that were not run, with the reason.
+    pub(crate) skipped: Vec<String>,
+}
+
+/// Everything that a verdict depends on. Equal subjects have equal verdicts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Subject {
+    pub(crate) format: u32,
+    pub(crate) pack: String,
+    pub(crate) version: String,
+    /// Tree digest of the pack.
+    pub(crate) tree: String,
+    /// Tree digests of all packs it can reach, by name.
+    pub(crate) dependencies: BTreeMap<String, String>,
+    pub(crate) exo: String,
+    pub(crate) checker: String,
+    pub(crate) checker_digest: String,
+    pub(crate) solver: String,
+}
+
+impl Subject {
+    pub(crate) fn new(pack: &str, version: &str, tree: &str, dependencies: BTreeMap<String, String>) -> Self {
+        Subject {
+            format: FORMAT,
+            pack: pack.to_string(),
+            version: version.to_string(),
+            tree: tree.to_string(),
+            dependencies,
+            exo: env!("CARGO_PKG_VERSION").to_string(),
+            checker: pipeline::checker_version().to_string(),
+            checker_digest: CHECKER_DIGEST.to_string(),
+            solver: pipeline::solver_version(),
+        }
+    }
+
+    /// The name of the verdict in the cache.
+    fn key(&self) -> Outcome<String> {
+        let text =
+            serde_json::to_string(self).map_err(|error| Failure::bug(format!("cannot write a subject: {error}")))?;
+        Ok(blake3::hash(text.as_bytes()).to_hex().to_string())
+    }
+}
+
+/// BLAKE3 over pieces of raw C, each with its length, so that no two lists give the same bytes.
+pub(crate) fn raw_c_digest(pieces: &[String]) -> Option<String> {
+    if pieces.is_empty() {
+        return None;
+    }
+    let mut hasher = blake3::Hasher::new();
+    for piece in pieces {
+        hasher.update(&(piece.len() as u64).to_le_bytes());
+        hasher.update(piece.as_bytes());
+    }
+    Some(hasher.finalize().to_hex().to_string())
+}
+
+/// The cached verdict for a subject. A file that cannot be read as that verdict counts as absent: verification is
+/// then simply done again.
+pub(crate) fn load(cache: &Cache, subject: &Subject) -> Outcome<Option<Verdict>> {
+    let path = cache.verdicts().join(format!("{}.json", subject.key()?));
+    let Some(text) = filesystem::read_optional(&path)? else {
+        return Ok(None);
+    };
+    let verdict: Option<Verdict> =
+        serde_json::from_str(&text).ok().filter(|verdict: &Verdict| verdict.subject == *subject);
+    if verdict.is_some() {
+        crate::cache::tree::record_use(&path);
+    }
+    Ok(verdict)
+}
+
+pub(crate) fn store(cache: &Cache, verdict: &Verdict) -> Outcome<()> {
+    let path = cache.verdicts().join(format!("{}.json", verdict.subject.key()?));
+    let text = serde_json::to_string_pretty(verdict)
+        .map_err(|error| Failure::bug(format!("cannot write a verdict: {error}")))?;
+    filesystem::create_directory(&cache.verdicts())?;
+    filesystem::write_cached(&path, text.as_bytes())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn verdict() -> Verdict {
+        let subject = Subject {
+            format: FORMAT,
+            pack: "neon".into(),
+            version: "1.0.0".into(),
+            tree: "t".into(),
+            dependencies: BTreeMap::from([("std".into(), "s".into())]),
+            exo: "0".into(),
+            checker: "0".into(),
+            checker_digest: "d".into(),
+            solver: "z3".into(),
+        };
+        Verdict {
+            subject,
+            claims: vec!["a -> b".into()],
+            tests: 2,
+            procs: vec![],
+            claimed_procs: vec![],
+            instructions: vec![],
+            targets: vec![],
+            waived: vec![],
+            raw_c: 0,
+            raw_c_digest: None,
+            skipped: vec![],
+        }
+    }
+
+    #[test]
+    fn a_verdict_stands_for_its_subject_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache { root: folder.path().to_path_buf() };
+        let verdict = verdict();
+        store(&cache, &verdict).unwrap();
+        assert_eq!(load(&cache, &verdict.subject).unwrap().unwrap(), verdict);
+        let changes: [fn(&mut Subject); 4] = [
+            |subject| subject.tree = "other".into(),
+            |subject| subject.solver = "z3 5".into(),
+            |subject| subject.checker_digest = "e".into(),
+            |subject| {
+                subject.dependencies.insert("std".into(), "s2".into());
+            },
+        ];
+        for change in changes {
+            let mut subject = verdict.subject.clone();
+            change(&mut subject);
+            assert!(load(&cache, &subject).unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn a_verdict_of_another_subject_under_this_name_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache { root: folder.path().to_path_buf() };
+        let good = verdict();
+        let mut forged = good.clone();
+        forged.subject.tree = "other".into();
+        std::fs::create_dir_all(cache.verdicts()).unwrap();
+        let path = cache.verdicts().join(format!("{}.json", good.subject.key().unwrap()));
+        std::fs::write(path, serde_json::to_string(&forged).unwrap()).unwrap();
+        assert!(load(&cache, &good.subject).unwrap().is_none());
+    }
+
+    #[test]
+    fn raw_c_is_digested_piece_by_piece() {
+        assert_eq!(raw_c_digest(&[]), None);
+        assert_ne!(raw_c_digest(&["ab".into(), "c".into()]), raw_c_digest(&["a".into(), "bc".into()]));
+    }
+}

@@ -1,0 +1,71 @@
+//! Reads manifest and lockfile of a project as of one moment, with mistakes as diagnostics that have a place.
+
+use std::sync::Arc;
+
+use exo_compiler::diagnostic::{Diagnostic, codes};
+use exo_compiler::source::{SourceFile, Span};
+use exo_index::lockfile::{LOCK_FILE, LockError, Lockfile};
+use exo_index::manifest::{Manifest, ManifestError};
+
+use crate::failure::{Failure, Outcome, count};
+use crate::filesystem::{self, journal};
+use crate::project::Project;
+use crate::project::layout::Layout;
+
+/// Readings of a project before giving up on one that another process keeps changing.
+const READINGS: usize = 20;
+
+/// Finishes an interrupted change, then reads both files.
+pub(crate) fn read(layout: Layout) -> Outcome<Project> {
+    for _ in 0..READINGS {
+        journal::recover(&layout.root)?;
+        let manifest = filesystem::read_text(&layout.manifest())?;
+        let lock = filesystem::read_optional(&layout.lock())?;
+        // Another process may have replaced both between the two readings.
+        let unchanged = !layout.root.join(journal::JOURNAL).exists()
+            && filesystem::read_optional(&layout.manifest())?.as_deref() == Some(manifest.as_str());
+        if unchanged {
+            return parse(layout, manifest, lock);
+        }
+    }
+    Err(Failure::environment(format!("`{}` keeps changing while it is read", layout.manifest().display()))
+        .hint("another process writes it without end; stop it and run the command again"))
+}
+
+fn parse(layout: Layout, manifest_text: String, lock_text: Option<String>) -> Outcome<Project> {
+    let manifest_file = SourceFile::new(layout.manifest_name.clone(), manifest_text);
+    let manifest = manifest(&manifest_file)?;
+    let lock = lock_text.as_deref().map(|text| Lockfile::parse(text).map_err(|error| lock_failure(text, error)));
+    Ok(Project { layout, manifest, manifest_file, lock: lock.transpose()?, lock_text })
+}
+
+/// Reads a manifest; all of its mistakes come back together.
+pub(crate) fn manifest(file: &Arc<SourceFile>) -> Outcome<Manifest> {
+    Manifest::parse(&file.text).map_err(|errors| manifest_failure(file, &errors))
+}
+
+/// The failure for mistakes in a manifest.
+pub(crate) fn manifest_failure(file: &Arc<SourceFile>, errors: &[ManifestError]) -> Box<Failure> {
+    let diagnostics = errors.iter().map(|error| {
+        let span = Span::new(file, error.span.start as u32, error.span.end as u32);
+        let diagnostic = Diagnostic::error(codes::MANIFEST, error.message.clone()).at(&span, "");
+        match &error.hint {
+            Some(hint) => diagnostic.hint(hint.clone()),
+            None => diagnostic,
+        }
+    });
+    Failure::refused(format!("`{}` has {}", file.display_name, count(errors.len(), "mistake")))
+        .diagnostics(diagnostics.collect())
+}
+
+fn lock_failure(text: &str, error: LockError) -> Box<Failure> {
+    let file = SourceFile::new(LOCK_FILE, text);
+    let mut diagnostic = Diagnostic::error(codes::LOCK, error.message);
+    if let Some(span) = error.span {
+        diagnostic = diagnostic.at(&Span::new(&file, span.start as u32, span.end as u32), "");
+    }
+    if let Some(hint) = error.hint {
+        diagnostic = diagnostic.hint(hint.replace("`exo lock`", "`exo install`"));
+    }
+    Failure::refused(format!("`{LOCK_FILE}` cannot be used")).diagnostics(vec![diagnostic])
+}

@@ -1,0 +1,346 @@
+//! What statements read, write and reduce, as symbolic sets of locations of root buffers.
+
+use crate::analysis::callees::Callees;
+use crate::analysis::formula::Formula;
+use crate::analysis::lift;
+use crate::analysis::linear::{Linear, Var};
+use crate::cursor::path::{Path, Step};
+use crate::hardware::memory::MemoryKind;
+use crate::loop_ir::declarations::{Alias, Declarations, RootAccess};
+use crate::loop_ir::{BinaryOp, Expr, ExprKind, LoopMode, Stmt, StmtKind, Ty};
+use crate::symbol::Sym;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    Read,
+    Write,
+    /// `+=`: reductions into one place may be exchanged.
+    Reduce,
+}
+
+impl AccessKind {
+    pub fn modifies(self) -> bool {
+        match self {
+            AccessKind::Write | AccessKind::Reduce => true,
+            AccessKind::Read => false,
+        }
+    }
+
+    /// Whether the old value matters.
+    pub fn observes(self) -> bool {
+        match self {
+            AccessKind::Read | AccessKind::Reduce => true,
+            AccessKind::Write => false,
+        }
+    }
+
+    pub fn verb(self) -> &'static str {
+        match self {
+            AccessKind::Read => "reads",
+            AccessKind::Write => "writes",
+            AccessKind::Reduce => "reduces into",
+        }
+    }
+}
+
+/// One level of where in a block something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tick {
+    /// Position in a list of things done one after the other.
+    At(u32),
+    /// One of two exclusive branches.
+    Branch(bool),
+    /// Inside a loop body; pairs with the next entry of [`Cell::bound`].
+    Iteration,
+}
+
+/// All instances of one access: `{ kind root[coords] | for all values of bound with guard }`.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    pub kind: AccessKind,
+    pub root: Sym,
+    /// One for each dimension of the root; `None` when an index cannot be expressed: any element.
+    pub coords: Option<Vec<Linear>>,
+    /// Iterators of loops inside the block, outermost first.
+    pub bound: Vec<Sym>,
+    /// Loop ranges and branch conditions inside the block.
+    pub guard: Vec<Formula>,
+    /// Coordinates and guard say exactly when and where, so that a write surely happens.
+    pub exact: bool,
+    pub ticks: Vec<Tick>,
+    /// The statement, as a path in the proc (of the call, for what a callee does).
+    pub at: Path,
+}
+
+impl Cell {
+    /// Whether `self` is over before `other` starts, within one iteration of the loops around both.
+    pub fn precedes(&self, other: &Cell) -> bool {
+        for (mine, its) in self.ticks.iter().zip(&other.ticks) {
+            if mine != its {
+                return matches!((mine, its), (Tick::At(a), Tick::At(b)) if a < b);
+            }
+        }
+        false
+    }
+
+    /// How many iterators the two share.
+    pub fn common_loops(&self, other: &Cell) -> usize {
+        let shared = self.ticks.iter().zip(&other.ticks).take_while(|(a, b)| a == b);
+        shared.filter(|(tick, _)| **tick == Tick::Iteration).count()
+    }
+
+    /// The cell with variables replaced; what leaves the 64-bit range becomes unknown.
+    pub fn substitute(&self, f: &dyn Fn(&Var) -> Option<Linear>) -> Cell {
+        let coords = self.coords.as_ref().and_then(|coords| coords.iter().map(|c| c.substitute(f)).collect());
+        let guard: Vec<Formula> = self.guard.iter().filter_map(|g| g.substitute(f)).collect();
+        let exact = self.exact && coords.is_some() && guard.len() == self.guard.len();
+        Cell { coords, guard, exact, ..self.clone() }
+    }
+}
+
+/// What a block does, in order. Buffers allocated inside do not occur.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    pub cells: Vec<Cell>,
+    /// Statements that allocate in static memory, which all iterations share.
+    pub statics: Vec<Path>,
+}
+
+impl Effects {
+    /// A copy for another iteration: `iter` and everything bound inside get fresh, primed symbols.
+    pub fn of_other_iteration(&self, iters: &[&Sym]) -> (Effects, Vec<Sym>) {
+        let primed = |symbol: &Sym| Sym::new(&format!("{}'", symbol.name()));
+        let fresh: Vec<Sym> = iters.iter().map(|iter| primed(iter)).collect();
+        let mut map: Vec<(Sym, Sym)> = iters.iter().map(|iter| (*iter).clone()).zip(fresh.iter().cloned()).collect();
+        for cell in &self.cells {
+            for bound in &cell.bound {
+                if !map.iter().any(|(from, _)| from == bound) {
+                    map.push((bound.clone(), primed(bound)));
+                }
+            }
+        }
+        let renamed = self.cells.iter().map(|cell| rename(cell, &map)).collect();
+        (Effects { cells: renamed, statics: self.statics.clone() }, fresh)
+    }
+
+    pub fn of_root<'a>(&'a self, root: &'a Sym) -> impl Iterator<Item = &'a Cell> {
+        self.cells.iter().filter(move |cell| cell.root == *root)
+    }
+}
+
+/// Renames symbols in a cell, binders included.
+pub fn rename(cell: &Cell, map: &[(Sym, Sym)]) -> Cell {
+    let target = |symbol: &Sym| map.iter().find(|(from, _)| from == symbol).map(|(_, to)| to.clone());
+    let mut cell = cell.substitute(&|var| match var {
+        Var::Sym(symbol) => target(symbol).map(|to| Linear::symbol(&to)),
+        Var::Stride(..) | Var::Quotient(_) => None,
+    });
+    for bound in &mut cell.bound {
+        if let Some(to) = target(bound) {
+            *bound = to;
+        }
+    }
+    cell
+}
+
+/// Replaces a variable by a form, in a cell.
+pub fn fix(cell: &Cell, symbol: &Sym, value: &Linear) -> Cell {
+    cell.substitute(&|var| match var {
+        Var::Sym(s) if s == symbol => Some(value.clone()),
+        Var::Sym(_) | Var::Stride(..) | Var::Quotient(_) => None,
+    })
+}
+
+/// The effects of a run of statements that starts at position `first` of the list `orelse` of `parent`.
+///
+/// `scope` holds what is visible there; what the block declares is added to it.
+pub fn of_block(
+    block: &[Stmt],
+    parent: &Path,
+    orelse: bool,
+    first: usize,
+    scope: &mut Declarations,
+    callees: &mut Callees,
+) -> Effects {
+    let mut walk = Walk {
+        scope,
+        callees,
+        found: Effects::default(),
+        hidden: Vec::new(),
+        bound: Vec::new(),
+        guard: Vec::new(),
+        exact: true,
+        ticks: Vec::new(),
+        at: Path::root(),
+    };
+    walk.block(block, parent, orelse, first);
+    let Walk { mut found, hidden, .. } = walk;
+    found.cells.retain(|cell| !hidden.contains(&cell.root));
+    found
+}
+
+pub(crate) struct Walk<'a> {
+    pub(crate) scope: &'a mut Declarations,
+    pub(crate) callees: &'a mut Callees,
+    pub(crate) found: Effects,
+    hidden: Vec<Sym>,
+    pub(crate) bound: Vec<Sym>,
+    pub(crate) guard: Vec<Formula>,
+    pub(crate) exact: bool,
+    pub(crate) ticks: Vec<Tick>,
+    pub(crate) at: Path,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: &[Stmt], parent: &Path, orelse: bool, first: usize) {
+        for (k, stmt) in block.iter().enumerate() {
+            self.ticks.push(Tick::At(k as u32));
+            self.at = parent.child(Step::statement(orelse, first + k));
+            self.stmt(stmt);
+            self.ticks.pop();
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        self.scope.add_stmt(stmt);
+        match &stmt.kind {
+            StmtKind::Assign { name, idx, rhs } => match self.added(name, idx, rhs) {
+                Some(addend) => self.update(AccessKind::Reduce, name, idx, &addend.clone()),
+                None => self.update(AccessKind::Write, name, idx, rhs),
+            },
+            StmtKind::Reduce { name, idx, rhs } => self.update(AccessKind::Reduce, name, idx, rhs),
+            StmtKind::Pass | StmtKind::Window { .. } => {}
+            StmtKind::Alloc { name, mem, .. } => {
+                self.hidden.push(name.clone());
+                if mem.kind == MemoryKind::DramStatic {
+                    self.found.statics.push(self.at.clone());
+                }
+            }
+            StmtKind::If { cond, body, orelse } => self.branches(cond, body, orelse),
+            StmtKind::For { iter, lo, hi, body, mode } => self.repeated(iter, lo, hi, body, *mode),
+            StmtKind::Call { callee, args } => {
+                let callee = callee.clone();
+                self.call(&callee, args);
+            }
+        }
+    }
+
+    fn branches(&mut self, cond: &Expr, body: &[Stmt], orelse: &[Stmt]) {
+        let at = self.at.clone();
+        let condition = lift::boolean(cond, self.scope);
+        let negated = condition.as_ref().and_then(Formula::negated);
+        for (branch, guard, block) in [(false, condition, body), (true, negated, orelse)] {
+            let (depth, exact) = (self.guard.len(), self.exact);
+            self.exact &= guard.is_some();
+            self.guard.extend(guard);
+            self.ticks.push(Tick::Branch(branch));
+            self.block(block, &at, branch, 0);
+            self.ticks.pop();
+            self.guard.truncate(depth);
+            self.exact = exact;
+        }
+        self.at = at;
+    }
+
+    fn repeated(&mut self, iter: &Sym, lo: &Expr, hi: &Expr, body: &[Stmt], _mode: LoopMode) {
+        let at = self.at.clone();
+        let (depth, exact) = (self.guard.len(), self.exact);
+        let range = range(iter, lift::index(lo, self.scope), lift::index(hi, self.scope));
+        self.exact &= range.len() == 2;
+        self.guard.extend(range);
+        self.bound.push(iter.clone());
+        self.ticks.push(Tick::Iteration);
+        self.block(body, &at, false, 0);
+        self.ticks.pop();
+        self.bound.pop();
+        self.guard.truncate(depth);
+        self.exact = exact;
+        self.at = at;
+    }
+
+    /// The `e` of `x = x + e`, where that is a reduction in all but spelling.
+    fn added<'e>(&self, name: &Sym, idx: &[Expr], rhs: &'e Expr) -> Option<&'e Expr> {
+        let ExprKind::Binary { op: BinaryOp::Add, lhs, rhs: second } = &rhs.kind else { return None };
+        let same = |e: &Expr| matches!(&e.kind, ExprKind::Read { name: n, idx: i } if n == name && i == idx);
+        let addend = match (same(lhs), same(second)) {
+            (true, false) => second,
+            (false, true) => lhs,
+            _ => return None,
+        };
+        let root = self.scope.root(name)?;
+        let mut reads = false;
+        crate::loop_ir::visit::each_expr(addend, &mut |node| {
+            if let ExprKind::Read { name, .. } = &node.kind {
+                reads |= self.scope.root(name).is_some_and(|other| other == root);
+            }
+        });
+        (!reads).then_some(addend)
+    }
+
+    fn update(&mut self, kind: AccessKind, name: &Sym, idx: &[Expr], rhs: &Expr) {
+        self.ticks.push(Tick::At(0));
+        self.reads(rhs);
+        self.ticks.pop();
+        self.ticks.push(Tick::At(1));
+        self.access(kind, name, idx);
+        self.ticks.pop();
+    }
+
+    /// The reads of a data expression.
+    pub(crate) fn reads(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Read { name, idx } => {
+                if expr.ty == Ty::Data {
+                    self.access(AccessKind::Read, name, idx);
+                }
+            }
+            ExprKind::Const(_) | ExprKind::Stride { .. } | ExprKind::Window { .. } => {}
+            ExprKind::Neg(operand) => self.reads(operand),
+            ExprKind::Binary { lhs, rhs, .. } => {
+                self.reads(lhs);
+                self.reads(rhs);
+            }
+            ExprKind::Extern { args, .. } => args.iter().for_each(|arg| self.reads(arg)),
+        }
+    }
+
+    fn access(&mut self, kind: AccessKind, name: &Sym, idx: &[Expr]) {
+        let Some(alias) = self.scope.alias(name) else { return };
+        let index: Option<Vec<Linear>> = idx.iter().map(|e| lift::index(e, self.scope)).collect();
+        let coords = index.and_then(|index| root_coordinates(&alias, &index, self.scope));
+        self.push(kind, alias.root, coords);
+    }
+
+    pub(crate) fn push(&mut self, kind: AccessKind, root: Sym, coords: Option<Vec<Linear>>) {
+        self.found.cells.push(Cell {
+            kind,
+            root,
+            exact: self.exact && coords.is_some(),
+            coords,
+            bound: self.bound.clone(),
+            guard: self.guard.clone(),
+            ticks: self.ticks.clone(),
+            at: self.at.clone(),
+        });
+    }
+}
+
+/// `lo <= iter < hi`, as far as it can be expressed.
+pub fn range(iter: &Sym, lo: Option<Linear>, hi: Option<Linear>) -> Vec<Formula> {
+    let value = Linear::symbol(iter);
+    let low = lo.and_then(|lo| Formula::at_most(&lo, &value));
+    let high = hi.and_then(|hi| Formula::below(&value, &hi));
+    [low, high].into_iter().flatten().collect()
+}
+
+/// The coordinates in the root of an index into an alias.
+pub fn root_coordinates(alias: &Alias, index: &[Linear], scope: &Declarations) -> Option<Vec<Linear>> {
+    alias
+        .dims
+        .iter()
+        .map(|dim| match dim {
+            RootAccess::Point(point) => lift::index(point, scope),
+            RootAccess::Shifted { dim, offset } => lift::index(offset, scope)?.add(index.get(*dim)?),
+        })
+        .collect()
+}

@@ -1,0 +1,98 @@
+//! May a loop or branch be split in two at a point of its body?
+
+use crate::analysis::commute::{self, conflict, declared_and_used, order_matters, scoping};
+use crate::analysis::conditions::{Unproven, misplaced};
+use crate::analysis::effects::{Cell, Effects};
+use crate::analysis::facts::Facts;
+use crate::analysis::idempotence;
+use crate::analysis::iterations::{before, bounds, loop_at};
+use crate::analysis::overlap;
+use crate::analysis::solver::Solver;
+use crate::cursor::path::{self, Path, Step};
+use crate::loop_ir::{Proc, Stmt, StmtKind, visit};
+
+/// Answers [`Question::Fission`](crate::analysis::conditions::Question::Fission).
+///
+/// Splitting moves the first half of every later iteration over the second half of every earlier one, so these must
+/// commute. A first half without the iterator may instead run once for all: then it must be idempotent, and nothing the
+/// second half changes may be anything the first half touches.
+pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solver) -> Result<(), Unproven> {
+    let Some(looped) = loop_at(proc, scope) else { return Err(misplaced("the loop")) };
+    let (Some(first), Some(second)) = (looped.body.get(..split), looped.body.get(split..)) else {
+        return Err(misplaced("the place to split at"));
+    };
+    if let Some(name) = declared_and_used(first, second) {
+        return Err(scoping(proc, &name).at(&scope.child(Step::Body(split))));
+    }
+    let facts = Facts::at(proc, scope);
+    let (a, b) = halves(proc, scope, looped.body, split, &facts, solver);
+    let (later, fresh) = a.of_other_iteration(&[looped.iter]);
+    let Some(next) = fresh.first() else { return Err(misplaced("the iterator")) };
+    let mut apart = facts.clone();
+    for symbol in [looped.iter, next] {
+        bounds(&facts, looped, symbol).into_iter().for_each(|formula| apart.add(formula));
+    }
+    before(looped.iter, next).into_iter().for_each(|formula| apart.add(formula));
+    // The message names the second half first: that is the order in which the loop runs the two.
+    let Err(meeting) = overlap::first_meeting(&apart, &b, &later, &[], &order_matters, solver) else { return Ok(()) };
+    let mut within = facts.clone();
+    bounds(&facts, looped, looped.iter).into_iter().for_each(|formula| within.add(formula));
+    if !visit::block_mentions(first, looped.iter) && runs_once(&facts, &a, &b, &within, solver) {
+        return Ok(());
+    }
+    Err(conflict(proc, &meeting, "the first half of later iterations may run before the second half of earlier ones"))
+}
+
+/// The effects of both halves of a body, found in one walk.
+fn halves(
+    proc: &Proc,
+    scope: &Path,
+    body: &[Stmt],
+    split: usize,
+    facts: &Facts,
+    solver: &mut Solver,
+) -> (Effects, Effects) {
+    let mut inside = facts.clone();
+    if let Some(stmt) = path::stmt(proc, scope) {
+        inside.scope.add_stmt(stmt);
+    }
+    let place = crate::analysis::iterations::body_run(scope, 0, body.len());
+    let whole = commute::effects_in(body, &place, &inside, solver);
+    let (mut a, mut b) = (Effects::default(), Effects::default());
+    for cell in whole.cells {
+        let position = cell.at.0.get(scope.0.len()).and_then(|step| step.in_list());
+        if position.is_some_and(|(_, at)| at < split) { a.cells.push(cell) } else { b.cells.push(cell) }
+    }
+    (a, b)
+}
+
+/// Whether the first half, which does not depend on the iterator, does in one run what it does in all.
+fn runs_once(facts: &Facts, a: &Effects, b: &Effects, within: &Facts, solver: &mut Solver) -> bool {
+    // Whatever the second half changes must be nothing to the first: not even a reduction into a place that it resets.
+    let disturbs = |x: &Cell, _: &Cell| x.kind.modifies();
+    let undisturbed = overlap::first_meeting(within, b, a, &[], &disturbs, solver).is_ok();
+    undisturbed && idempotence::repeatable(facts, a, solver).is_ok()
+}
+
+/// Answers [`Question::BranchSplit`](crate::analysis::conditions::Question::BranchSplit).
+///
+/// A condition reads control values only, and those never change: the second `if` decides like the first. What is left
+/// is scoping.
+pub(crate) fn branch_split(proc: &Proc, scope: &Path, split: usize, orelse: bool) -> Result<(), Unproven> {
+    let list = path::stmt(proc, scope).and_then(|stmt| match &stmt.kind {
+        StmtKind::If { body, orelse: other, .. } => Some(if orelse { other } else { body }),
+        StmtKind::Assign { .. }
+        | StmtKind::Reduce { .. }
+        | StmtKind::Pass
+        | StmtKind::For { .. }
+        | StmtKind::Alloc { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::Window { .. } => None,
+    });
+    let halves = list.and_then(|list| Some((list.get(..split)?, list.get(split..)?)));
+    let Some((first, second)) = halves else { return Err(misplaced("the branch to split")) };
+    match declared_and_used(first, second) {
+        Some(name) => Err(scoping(proc, &name).at(&scope.child(Step::statement(orelse, split)))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,88 @@
+//! Each safety question goes to the file that answers it.
+
+use crate::analysis::conditions::{Question, Side, Unproven};
+use crate::analysis::facts::{Facts, Verified};
+use crate::analysis::formula::Formula;
+use crate::analysis::solver::Solver;
+use crate::analysis::{commute, fission, idempotence, iterations, liveness, stability};
+use crate::checks::definition;
+use crate::cursor::Path;
+use crate::loop_ir::{Expr, Proc};
+use crate::print::Names;
+
+impl Question {
+    fn side(&self) -> Side {
+        match self {
+            Question::Holds { side, .. }
+            | Question::Equal { side, .. }
+            | Question::Commute { side, .. }
+            | Question::Interchange { side, .. }
+            | Question::Fission { side, .. }
+            | Question::BranchSplit { side, .. }
+            | Question::Idempotent { side, .. }
+            | Question::IndependentIterations { side, .. }
+            | Question::BufferInBounds { side, .. }
+            | Question::DeadAfter { side, .. }
+            | Question::DeadBetweenIterations { side, .. }
+            | Question::Unchanged { side, .. }
+            | Question::CallsValid { side, .. } => *side,
+        }
+    }
+
+    /// Answers the question about a step that turned `before` into `after`. `Ok` is a proof; anything else, the solver's
+    /// "unknown" included, is a refusal.
+    pub fn answer(&self, before: &Proc, after: &Proc, solver: &mut Solver) -> Result<(), Unproven> {
+        let proc = match self.side() {
+            Side::Before => before,
+            Side::After => after,
+        };
+        match self {
+            Question::Holds { at, cond, what, .. } => holds(proc, at, cond, what, solver),
+            Question::Equal { at, lhs, rhs, what, .. } => equal(proc, at, lhs, rhs, what, solver),
+            Question::Commute { first, second, .. } => commute::commute(proc, first, second, solver),
+            Question::Interchange { outer, .. } => iterations::interchange(proc, outer, solver),
+            Question::Fission { scope, split, .. } => fission::fission(proc, scope, *split, solver),
+            Question::BranchSplit { scope, split, orelse, .. } => fission::branch_split(proc, scope, *split, *orelse),
+            Question::Idempotent { block, .. } => idempotence::idempotent(proc, block, solver),
+            Question::IndependentIterations { scope, .. } => iterations::independent(proc, scope, solver),
+            Question::DeadBetweenIterations { scope, buffer, .. } => {
+                iterations::dead_between(proc, scope, buffer, solver)
+            }
+            Question::BufferInBounds { buffer, .. } => definition::buffer_in_bounds(proc, buffer, solver),
+            Question::CallsValid { under, .. } => definition::calls_valid(proc, under, solver),
+            Question::DeadAfter { at, buffer, .. } => liveness::dead_after(proc, at, buffer, solver),
+            Question::Unchanged { from, to, exprs, .. } => stability::unchanged(proc, from, to, exprs, solver),
+        }
+    }
+}
+
+fn holds(proc: &Proc, at: &Path, cond: &Expr, what: &str, solver: &mut Solver) -> Result<(), Unproven> {
+    let facts = Facts::at(proc, at);
+    match facts.proves(solver, facts.boolean(cond).as_ref()) {
+        Verified::Yes => Ok(()),
+        other => {
+            let names = Names::of(proc);
+            Err(Unproven::new(said(what, &names.expr(cond))).at(at).with(&other, &names))
+        }
+    }
+}
+
+fn equal(proc: &Proc, at: &Path, lhs: &Expr, rhs: &Expr, what: &str, solver: &mut Solver) -> Result<(), Unproven> {
+    let facts = Facts::at(proc, at);
+    let goal = match (facts.index(lhs), facts.index(rhs)) {
+        (Some(lhs), Some(rhs)) => Formula::equal(&lhs, &rhs),
+        _ => None,
+    };
+    match facts.proves(solver, goal.as_ref()) {
+        Verified::Yes => Ok(()),
+        other => {
+            let names = Names::of(proc);
+            let condition = format!("{} == {}", names.expr(lhs), names.expr(rhs));
+            Err(Unproven::new(said(what, &condition)).at(at).with(&other, &names))
+        }
+    }
+}
+
+fn said(what: &str, condition: &str) -> String {
+    if what.is_empty() { condition.to_string() } else { format!("{what}: {condition}") }
+}

@@ -1,0 +1,231 @@
+//! Safety of one definition, statement by statement, and the bounds of one buffer for rewrites of its shape.
+
+use crate::analysis::conditions::Unproven;
+use crate::analysis::facts::Facts;
+use crate::analysis::formula::Formula;
+use crate::analysis::iterations;
+use crate::analysis::solver::{Satisfiable, Solver};
+use crate::checks::bounds;
+use crate::checks::call::Call;
+use crate::checks::claim::{Failure, Site};
+use crate::cursor::path::{Path, Step};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::loop_ir::{ArgType, Expr, LoopMode, Proc, Stmt, StmtKind};
+use crate::print::Names;
+use crate::symbol::Sym;
+
+/// The whole check of a definition.
+pub fn check(proc: &Proc, solver: &mut Solver) -> Result<(), Vec<Diagnostic>> {
+    let (facts, mut failures) = header(proc, solver);
+    let mut walk = Walk { proc, facts, solver, failures: Vec::new(), scope: Scope::Everything };
+    walk.block(&proc.body, &Path::root(), false);
+    failures.append(&mut walk.failures);
+    if failures.is_empty() {
+        races(proc, solver, &mut failures);
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.into_iter().map(Failure::diagnostic).collect()) }
+}
+
+/// Asserts that can hold, and parameters of positive extent.
+fn header(proc: &Proc, solver: &mut Solver) -> (Facts, Vec<Failure>) {
+    let root = Path::root();
+    let mut failures = Vec::new();
+    let mut facts = Facts::of_args(proc);
+    for pred in &proc.preds {
+        let impossible =
+            facts.boolean(pred).is_some_and(|formula| solver.satisfiable(&facts.known, &formula) == Satisfiable::No);
+        if impossible {
+            let condition = Names::of(proc).expr(pred);
+            let message = format!("the assert `{condition}` can never hold");
+            failures.push(Failure::new(codes::ASSERTION, message, &pred.span, &root, ""));
+            return (facts, failures);
+        }
+        facts.assume(pred);
+    }
+    for arg in &proc.args {
+        let ArgType::Data(ty) = &arg.ty else { continue };
+        let site = Site { proc, facts: &facts, at: &root };
+        for extent in &ty.shape {
+            failures.extend(extent_is_positive(&site, &arg.name, extent, solver).err());
+        }
+    }
+    (facts, failures)
+}
+
+fn extent_is_positive(site: &Site<'_>, name: &Sym, extent: &Expr, solver: &mut Solver) -> Result<(), Failure> {
+    site.require_at_least(extent, 1, solver, |names| {
+        let message = format!("an extent of `{}` may not be positive", names.get(name));
+        Failure::new(codes::EXTENT, message, &extent.span, site.at, format!("{} > 0", names.expr(extent)))
+    })
+}
+
+/// What a walk looks at.
+enum Scope {
+    Everything,
+    /// Accesses whose root is this buffer.
+    Buffer(Sym),
+    /// Calls at or below this place.
+    Calls(Path),
+}
+
+struct Walk<'a> {
+    proc: &'a Proc,
+    facts: Facts,
+    solver: &'a mut Solver,
+    failures: Vec<Failure>,
+    scope: Scope,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: &[Stmt], parent: &Path, orelse: bool) {
+        for (k, stmt) in block.iter().enumerate() {
+            let at = parent.child(Step::statement(orelse, k));
+            self.stmt(stmt, &at);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, at: &Path) {
+        match &stmt.kind {
+            StmtKind::Pass => {}
+            StmtKind::Assign { name, idx, rhs } => self.update(stmt, name, idx, "written", rhs, at),
+            StmtKind::Reduce { name, idx, rhs } => self.update(stmt, name, idx, "reduced into", rhs, at),
+            StmtKind::If { cond, body, orelse } => {
+                let depth = self.facts.known.len();
+                self.facts.assume(cond);
+                self.block(body, at, false);
+                self.facts.known.truncate(depth);
+                self.facts.assume_not(cond);
+                self.block(orelse, at, true);
+                self.facts.known.truncate(depth);
+            }
+            StmtKind::For { iter, lo, hi, body, .. } => {
+                self.extent(stmt, lo, hi, at);
+                self.facts.scope.add_stmt(stmt);
+                let depth = self.facts.known.len();
+                self.facts.assume_range(iter, lo, hi);
+                self.block(body, at, false);
+                self.facts.known.truncate(depth);
+            }
+            StmtKind::Alloc { name, ty, .. } => {
+                if matches!(self.scope, Scope::Everything) || self.counts(name) {
+                    for extent in &ty.shape {
+                        let site = Site { proc: self.proc, facts: &self.facts, at };
+                        self.failures.extend(extent_is_positive(&site, name, extent, self.solver).err());
+                    }
+                }
+                self.facts.scope.add_stmt(stmt);
+            }
+            StmtKind::Window { rhs, .. } => {
+                self.reads(rhs, at);
+                self.facts.scope.add_stmt(stmt);
+            }
+            StmtKind::Call { callee, args } => {
+                if self.call_counts(args, at) {
+                    let site = Site { proc: self.proc, facts: &self.facts, at };
+                    let call = Call { site, callee, args, span: &stmt.span };
+                    self.failures.extend(call.check(self.solver));
+                }
+            }
+        }
+    }
+
+    fn update(&mut self, stmt: &Stmt, name: &Sym, idx: &[Expr], verb: &str, rhs: &Expr, at: &Path) {
+        self.reads(rhs, at);
+        if !idx.is_empty() && self.counts(name) {
+            let site = Site { proc: self.proc, facts: &self.facts, at };
+            self.failures.extend(bounds::element(&site, name, idx, verb, &stmt.span, self.solver).err());
+        }
+    }
+
+    fn extent(&mut self, stmt: &Stmt, lo: &Expr, hi: &Expr, at: &Path) {
+        if !matches!(self.scope, Scope::Everything) {
+            return;
+        }
+        let site = Site { proc: self.proc, facts: &self.facts, at };
+        let goal = self.facts.index(lo).zip(self.facts.index(hi)).and_then(|(lo, hi)| Formula::at_most(&lo, &hi));
+        let outcome = site.require(goal, self.solver, |names| {
+            let condition = format!("{} <= {}", names.expr(lo), names.expr(hi));
+            Failure::new(codes::EXTENT, "the extent of a loop may be negative", &stmt.span, at, condition)
+        });
+        self.failures.extend(outcome.err());
+    }
+
+    fn reads(&mut self, expr: &Expr, at: &Path) {
+        let site = Site { proc: self.proc, facts: &self.facts, at };
+        let scope = &self.scope;
+        let declared = &self.facts.scope;
+        let counts = |name: &Sym| match scope {
+            Scope::Everything => true,
+            Scope::Buffer(root) => declared.root(name).as_ref() == Some(root),
+            Scope::Calls(_) => false,
+        };
+        self.failures.extend(bounds::expression(&site, expr, &counts, self.solver));
+    }
+
+    fn counts(&self, name: &Sym) -> bool {
+        match &self.scope {
+            Scope::Everything => true,
+            // An allocation is asked for before it is in scope.
+            Scope::Buffer(root) => name == root || self.facts.scope.root(name).as_ref() == Some(root),
+            Scope::Calls(_) => false,
+        }
+    }
+
+    fn call_counts(&self, args: &[Expr], at: &Path) -> bool {
+        match &self.scope {
+            Scope::Everything => true,
+            Scope::Buffer(root) => args.iter().any(|arg| {
+                let mut found = false;
+                crate::loop_ir::visit::each_expr(arg, &mut |node| {
+                    if let Some(name) = crate::loop_ir::visit::named(node) {
+                        found |= self.facts.scope.root(name).as_ref() == Some(root);
+                    }
+                });
+                found
+            }),
+            Scope::Calls(under) => at.0.starts_with(&under.0),
+        }
+    }
+}
+
+/// `par` loops at any nesting.
+fn races(proc: &Proc, solver: &mut Solver, failures: &mut Vec<Failure>) {
+    let mut parallel: Vec<(Path, crate::source::Span)> = Vec::new();
+    crate::cursor::path::each_stmt_path(proc, &mut |at, stmt| {
+        if let StmtKind::For { mode: LoopMode::Par, .. } = &stmt.kind {
+            parallel.push((at.clone(), stmt.span.clone()));
+        }
+    });
+    for (at, span) in parallel {
+        if let Err(unproven) = iterations::independent(proc, &at, solver) {
+            let message = "iterations of a `par` loop may conflict";
+            let failure = Failure::new(codes::RACE, message, &span, &at, "");
+            failures.push(Failure { unproven, ..failure });
+        }
+    }
+}
+
+/// Whether every access to a buffer stays in its shape and in the window it goes through.
+pub fn buffer_in_bounds(proc: &Proc, buffer: &Sym, solver: &mut Solver) -> Result<(), Unproven> {
+    walk(proc, Scope::Buffer(buffer.clone()), solver)
+}
+
+/// Whether every call at or below a place passes the call checker.
+pub fn calls_valid(proc: &Proc, under: &Path, solver: &mut Solver) -> Result<(), Unproven> {
+    walk(proc, Scope::Calls(under.clone()), solver)
+}
+
+fn walk(proc: &Proc, scope: Scope, solver: &mut Solver) -> Result<(), Unproven> {
+    let mut walk = Walk { proc, facts: Facts::of(proc), solver, failures: Vec::new(), scope };
+    walk.block(&proc.body, &Path::root(), false);
+    match walk.failures.into_iter().next() {
+        None => Ok(()),
+        Some(failure) => {
+            let condition = match failure.unproven.condition.as_str() {
+                "" => failure.message,
+                condition => format!("{condition} ({})", failure.message),
+            };
+            Err(Unproven { condition, ..failure.unproven })
+        }
+    }
+}

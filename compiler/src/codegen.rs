@@ -1,0 +1,120 @@
+//! LoopIR as C: one source text and one header for procs that are compiled together.
+//!
+//! Order: reach (which procs, which names) → prepare (what has no C is refused) → function (C trees) → files.
+
+pub mod c_tree;
+pub mod names;
+pub mod reach;
+pub mod usage;
+pub mod liveness;
+pub mod intervals;
+pub mod precision;
+pub mod prepare;
+pub mod unit;
+pub mod memory;
+pub mod externs;
+pub mod template;
+pub mod access;
+pub mod index;
+pub mod data;
+pub mod call;
+pub mod function;
+pub mod header;
+pub mod source_file;
+pub mod harness;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::codegen::function::FunctionText;
+use crate::codegen::reach::{Function, Reach};
+use crate::codegen::unit::Unit;
+use crate::diagnostic::Diagnostic;
+use crate::hardware::memory::Hooks;
+use crate::loop_ir::declarations::Declarations;
+use crate::loop_ir::procedure::Proc;
+
+/// How C is to be made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The name that the source includes, such as `lib.h`.
+    pub header_name: String,
+    /// Emit the bodies of instructions as functions, and plain arrays for the memories of users.
+    pub emulate: bool,
+}
+
+/// The two files, and every raw piece of C of user code that went into them, in order of first use.
+#[derive(Clone, Debug)]
+pub struct Output {
+    pub c: String,
+    pub header: String,
+    pub raw_c: Vec<String>,
+}
+
+/// Compiles `procs`, which become public functions, with everything that they call.
+///
+/// # Errors
+/// Clashing or impossible exported names, precisions that disagree, memories that cannot do what is asked, windows
+/// passed as dense tensors, malformed templates. All that are found are reported.
+pub fn compile(procs: &[Arc<Proc>], options: &Options, hooks: &dyn Hooks) -> Result<Output, Vec<Diagnostic>> {
+    let parts = parts(procs, options.emulate, hooks)?;
+    Ok(Output {
+        c: format!("{}{}", source_file::include(&options.header_name), parts.source),
+        header: header::file(&options.header_name, &parts.header),
+        raw_c: parts.raw_c,
+    })
+}
+
+/// The C of one proc for a reader: declarations and definitions without include guards.
+///
+/// # Errors
+/// As [`compile`].
+pub fn proc_text(proc: &Arc<Proc>, hooks: &dyn Hooks) -> Result<String, Vec<Diagnostic>> {
+    let parts = parts(std::slice::from_ref(proc), false, hooks)?;
+    Ok(format!("{}\n{}", parts.header, parts.source))
+}
+
+struct Parts {
+    header: String,
+    source: String,
+    raw_c: Vec<String>,
+}
+
+fn parts(procs: &[Arc<Proc>], emulate: bool, hooks: &dyn Hooks) -> Result<Parts, Vec<Diagnostic>> {
+    let reach = Reach::of(procs, emulate)?;
+    let mut unit = Unit::new(hooks, emulate, &reach);
+    let emitted: Vec<(&Function, Declarations)> =
+        reach.functions.iter().map(|function| (function, Declarations::of(&function.proc))).collect();
+    for (function, declarations) in &emitted {
+        if function.proc.instr.is_none() || emulate {
+            prepare::check(&function.proc, declarations, &mut unit.errors);
+        }
+    }
+    if !unit.errors.is_empty() {
+        return Err(unit.errors);
+    }
+    let mut public = Vec::new();
+    let mut forward = Vec::new();
+    let mut definitions = Vec::new();
+    for (function, declarations) in emitted {
+        if let Some(instruction) = function.proc.instr.as_ref().filter(|_| !emulate) {
+            definitions.push(source_file::instruction_comment(&function.proc, instruction));
+            continue;
+        }
+        let text: FunctionText = function::lower(&mut unit, &function.proc, declarations, &function.c_name);
+        let declarations = if function.exported { &mut public } else { &mut forward };
+        declarations.push(source_file::declaration(function, &text));
+        definitions.push(source_file::definition(function, &text));
+    }
+    let sections = source_file::preamble(&mut unit);
+    if !unit.errors.is_empty() {
+        return Err(unit.errors);
+    }
+    Ok(Parts {
+        header: header::contents(unit.windows.iter().copied(), &public),
+        source: source_file::contents(&sections, &forward, &definitions),
+        raw_c: unit.take_raw(),
+    })
+}

@@ -1,0 +1,284 @@
+//! One proc as one C function: signature, assertions, statements.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::codegen::access::{Storage, WindowExpr};
+use crate::codegen::c_tree::{self, CExpr, CStmt};
+use crate::codegen::intervals::Intervals;
+use crate::codegen::liveness;
+use crate::codegen::memory::CBuffer;
+use crate::codegen::names::Scope;
+use crate::codegen::precision;
+use crate::codegen::unit::{Layout, Unit};
+use crate::codegen::usage::Touched;
+use crate::hardware::memory::Memory;
+use crate::loop_ir::declarations::{Declaration, Declarations};
+use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
+use crate::loop_ir::procedure::{Arg, ArgType, Proc};
+use crate::loop_ir::statement::{Block, LoopMode, Stmt, StmtKind};
+use crate::loop_ir::types::{Control, DataType};
+use crate::loop_ir::visit;
+use crate::print;
+use crate::source::Span;
+use crate::symbol::Sym;
+
+/// A function as text: the comment and prototype that the header or the file's top needs, and the definition.
+#[derive(Debug)]
+pub struct FunctionText {
+    /// `// name(` … `// )`, with a final newline.
+    pub comment: String,
+    /// `void name( … )`, without `static` and without a final semicolon.
+    pub prototype: String,
+    /// Statements of the body, each with its newline.
+    pub body: String,
+}
+
+/// The state of lowering one proc.
+pub struct FunctionLowering<'u, 'a> {
+    pub unit: &'u mut Unit<'a>,
+    pub declarations: Declarations,
+    pub names: Scope,
+    pub intervals: Intervals,
+    /// Strides of window parameters that an assert fixes.
+    pub asserted_strides: BTreeMap<(Sym, usize), i64>,
+    touched: Arc<Touched>,
+    proc: &'u Proc,
+}
+
+/// Lowers one proc. Errors go to the unit; the text is meaningless then.
+pub fn lower(unit: &mut Unit<'_>, proc: &Arc<Proc>, declarations: Declarations, c_name: &str) -> FunctionText {
+    let touched = unit.usage.of(proc);
+    let functions = called_names(unit, proc);
+    let mut lowering = FunctionLowering {
+        unit,
+        declarations,
+        names: Scope::new(functions),
+        intervals: Intervals::of(proc),
+        asserted_strides: asserted_strides(proc),
+        touched,
+        proc,
+    };
+    lowering.function(c_name)
+}
+
+/// C functions that the body calls: a variable of that name would hide them.
+fn called_names(unit: &Unit<'_>, proc: &Proc) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    visit::each_stmt(&proc.body, &mut |stmt| {
+        if let StmtKind::Call { callee, .. } = &stmt.kind
+            && (callee.instr.is_none() || unit.emulate)
+        {
+            names.insert(unit.reach.c_name(callee).to_string());
+        }
+    });
+    names
+}
+
+/// `stride(x, d) == literal`, in this orientation.
+fn stride_assertion(pred: &Expr) -> Option<((Sym, usize), i64)> {
+    let ExprKind::Binary { op: BinaryOp::Eq, lhs, rhs } = &pred.kind else { return None };
+    match (&lhs.kind, &rhs.kind) {
+        (ExprKind::Stride { name, dim }, ExprKind::Const(Const::Int(value))) => Some(((name.clone(), *dim), *value)),
+        _ => None,
+    }
+}
+
+fn asserted_strides(proc: &Proc) -> BTreeMap<(Sym, usize), i64> {
+    proc.preds.iter().filter_map(stride_assertion).collect()
+}
+
+impl FunctionLowering<'_, '_> {
+    fn function(&mut self, c_name: &str) -> FunctionText {
+        let proc = self.proc;
+        let mut discards = vec![CStmt::Discard { name: "ctxt".into(), always: false }];
+        for arg in &proc.args {
+            let name = self.names.bind(&arg.name);
+            discards.push(CStmt::Discard { name, always: false });
+        }
+        let comment = self.comment(c_name);
+        let prototype = self.prototype(c_name);
+        let mut statements = self.prologue();
+        statements.extend(self.block(&proc.body));
+        discards.extend(statements);
+        let mut body = String::new();
+        c_tree::write_block(&c_tree::drop_superfluous_discards(discards), 0, &mut body);
+        FunctionText { comment, prototype, body }
+    }
+
+    fn comment(&self, c_name: &str) -> String {
+        let object = print::Names::of(self.proc);
+        let args: Vec<String> = self.proc.args.iter().map(|arg| self.argument_comment(arg, &object)).collect();
+        let mut text = format!("// {c_name}(\n{}\n// )\n", args.join(",\n"));
+        for waived in self.proc.lineage.waived.iter() {
+            text.push_str(&format!("// waived: {}\n", c_tree::one_line(waived)));
+        }
+        text
+    }
+
+    fn argument_comment(&self, arg: &Arg, object: &print::Names) -> String {
+        let name = self.names.get(&arg.name);
+        match &arg.ty {
+            ArgType::Control(control) => format!("//     {name} : {}", control.word()),
+            ArgType::Data(ty) => {
+                let ty = DataType { precision: ty.precision.concrete(), ..ty.clone() };
+                format!("//     {name} : {} @{}", object.data_type(&ty), arg.mem.name())
+            }
+        }
+    }
+
+    fn prototype(&mut self, c_name: &str) -> String {
+        let mut params = vec!["void *ctxt".to_string()];
+        for arg in &self.proc.args {
+            let name = self.names.get(&arg.name).to_string();
+            params.push(match &arg.ty {
+                ArgType::Control(Control::Bool) => format!("bool {name}"),
+                ArgType::Control(Control::Int | Control::Size | Control::Index | Control::Stride) => {
+                    format!("int_fast32_t {name}")
+                }
+                ArgType::Data(ty) => {
+                    let constant = !self.touched.written.contains(&arg.name);
+                    match ty.is_window {
+                        true => {
+                            let window = self.unit.window_struct(ty.rank(), ty.precision, constant);
+                            format!("struct {window} {name}")
+                        }
+                        false if constant => format!("const {}* {name}", ty.precision.c_type()),
+                        false => format!("{}* {name}", ty.precision.c_type()),
+                    }
+                }
+            });
+        }
+        format!("void {c_name}( {} )", params.join(", "))
+    }
+
+    /// Asserts: fixed strides as comments, the rest as facts for the C compiler.
+    fn prologue(&mut self) -> Vec<CStmt> {
+        let proc = self.proc;
+        let object = print::Names::of(proc);
+        let mut out = Vec::new();
+        for pred in &proc.preds {
+            if matches!(pred.kind, ExprKind::Const(_)) {
+                continue;
+            }
+            if stride_assertion(pred).is_some() {
+                out.push(CStmt::Comment(format!("assert {}", object.expr(pred))));
+                continue;
+            }
+            match self.control(pred) {
+                CExpr::Bool(true) => {}
+                cond => out.push(CStmt::Assume(cond)),
+            }
+        }
+        out
+    }
+
+    /// Whether C may only read through the window struct of `name`.
+    pub fn is_constant(&self, name: &Sym) -> bool {
+        self.declarations.root(name).is_none_or(|root| !self.touched.written.contains(&root))
+    }
+
+    pub fn block(&mut self, block: &Block) -> Vec<CStmt> {
+        let mut deaths = liveness::deaths(block, &self.declarations);
+        let mut bound = Vec::new();
+        let mut out = Vec::new();
+        for (at, stmt) in block.iter().enumerate() {
+            self.stmt(stmt, &mut bound, &mut out);
+            for dead in deaths.remove(&at).unwrap_or_default() {
+                out.extend(self.free(&dead, &stmt.span));
+            }
+        }
+        for name in bound {
+            self.names.release(&name);
+        }
+        out
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, bound: &mut Vec<String>, out: &mut Vec<CStmt>) {
+        match &stmt.kind {
+            StmtKind::Pass => out.push(CStmt::NoOp),
+            StmtKind::Assign { name, idx, rhs } => out.extend(self.store(name, idx, rhs, false, &stmt.span)),
+            StmtKind::Reduce { name, idx, rhs } => out.extend(self.store(name, idx, rhs, true, &stmt.span)),
+            StmtKind::If { cond, body, orelse } => {
+                let cond = self.control(cond);
+                let body = self.block(body);
+                let orelse = self.block(orelse);
+                out.push(CStmt::If { cond, body, orelse });
+            }
+            StmtKind::For { iter, lo, hi, body, mode } => {
+                let (c_lo, c_hi) = (self.control(lo), self.control(hi));
+                self.intervals.enter_loop(iter, lo, hi);
+                let name = self.names.bind(iter);
+                let body = self.block(body);
+                self.names.release(&name);
+                let parallel = *mode == LoopMode::Par;
+                self.unit.has_parallel_loop |= parallel;
+                out.push(CStmt::For { iter: name, lo: c_lo, hi: c_hi, parallel, body });
+            }
+            StmtKind::Alloc { name, ty, mem } => {
+                bound.push(self.names.bind(name));
+                self.alloc(name, ty, mem, &stmt.span, out);
+            }
+            StmtKind::Call { callee, args } => out.extend(self.call(callee, args, &stmt.span)),
+            StmtKind::Window { name, rhs } => self.window(name, rhs, bound, out),
+        }
+    }
+
+    fn store(&mut self, name: &Sym, idx: &[Expr], rhs: &Expr, reduce: bool, span: &Span) -> Option<CStmt> {
+        let target = self.precision(name);
+        let source = precision::of_rhs(rhs, target, &self.declarations);
+        let mut value = self.data(rhs, source);
+        let lhs = self.element(name, idx, span);
+        // An assignment of a variable to itself is written with a cast, because compilers warn about a bare one.
+        if source != target || lhs == value {
+            value = value.paren().cast(target.c_type());
+        }
+        let memory = self.declarations.memory(name)?;
+        self.unit.write(&memory, lhs, reduce, value, span)
+    }
+
+    fn window(&mut self, name: &Sym, rhs: &Expr, bound: &mut Vec<String>, out: &mut Vec<CStmt>) {
+        let ExprKind::Window { name: base, idx } = &rhs.kind else {
+            self.unit.malformed("a window statement without a window", &rhs.span);
+            return;
+        };
+        if !matches!(self.storage(name), Storage::Struct) {
+            return;
+        }
+        let window = WindowExpr { name: base.clone(), idx: idx.clone() };
+        let constant = self.is_constant(name);
+        let value = self.window_literal(&window, constant, &rhs.span);
+        let ty = self.unit.window_struct(window.rank(), self.precision(base), constant);
+        let variable = self.names.bind(name);
+        bound.push(variable.clone());
+        out.push(CStmt::Window { ty, name: variable.clone(), value });
+        out.push(CStmt::Discard { name: variable, always: false });
+    }
+
+    fn alloc(&mut self, name: &Sym, ty: &DataType, memory: &Memory, span: &Span, out: &mut Vec<CStmt>) {
+        let extents: Vec<CExpr> = ty.shape.iter().map(|extent| self.subscript(extent)).collect();
+        let variable = self.names.get(name).to_string();
+        let buffer = CBuffer { memory, name: &variable, ty: ty.precision.c_type(), extents: &extents, span };
+        let Some(text) = self.unit.alloc(&buffer) else { return };
+        // A buffer that nothing reads would be reported as set but unused; a heap pointer is used by its `free`.
+        let declares = self.unit.layout(memory) != Layout::User
+            || c_tree::identifiers(&c_tree::stmt_text(&text)).any(|word| word == variable);
+        let unread = !self.touched.read.contains(name) && !self.unit.is_heap_buffer(memory, &extents);
+        out.push(text);
+        if unread && declares {
+            out.push(CStmt::Discard { name: variable, always: true });
+        } else if declares {
+            out.push(CStmt::Discard { name: variable, always: false });
+        }
+    }
+
+    fn free(&mut self, name: &Sym, span: &Span) -> Option<CStmt> {
+        let Some(Declaration::Buffer { ty, mem, is_arg: false }) = self.declarations.get(name).cloned() else {
+            return None;
+        };
+        let extents: Vec<CExpr> = ty.shape.iter().map(|extent| self.subscript(extent)).collect();
+        let variable = self.names.get(name).to_string();
+        let buffer = CBuffer { memory: &mem, name: &variable, ty: ty.precision.c_type(), extents: &extents, span };
+        self.unit.free(&buffer)
+    }
+}

@@ -1,0 +1,134 @@
+//! Precision analysis: one precision for each right side; literals take it, and nothing else converts.
+
+use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::precision::Precision;
+use crate::loop_ir::declarations::Declarations;
+use crate::loop_ir::expression::{Const, Expr, ExprKind};
+use crate::loop_ir::visit;
+
+/// The precision that `rhs` is computed in: that of the buffers it reads, or `target` when it reads none.
+pub fn of_rhs(rhs: &Expr, target: Precision, declarations: &Declarations) -> Precision {
+    let mut found = None;
+    data_reads(rhs, &mut |expr| {
+        if found.is_none() {
+            found = precision_of(expr, declarations);
+        }
+    });
+    found.unwrap_or(target)
+}
+
+/// Checks that everything that `rhs` reads has one precision and that its literals are values of that precision.
+pub fn check_rhs(rhs: &Expr, target: Precision, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
+    let mut first: Option<(Expr, Precision)> = None;
+    let mut disagree = None;
+    data_reads(rhs, &mut |expr| {
+        let Some(precision) = precision_of(expr, declarations) else { return };
+        match &first {
+            None => first = Some((expr.clone(), precision)),
+            Some((_, seen)) if *seen != precision && disagree.is_none() => disagree = Some((expr.clone(), precision)),
+            Some(_) => {}
+        }
+    });
+    if let (Some((first, a)), Some((second, b))) = (&first, &disagree) {
+        errors.push(
+            Diagnostic::error(
+                codes::PRECISION,
+                format!("operands of precisions `{}` and `{}` meet in one expression", a.word(), b.word()),
+            )
+            .at(&second.span, format!("this is `{}`", b.word()))
+            .label(&first.span, format!("this is `{}`", a.word()))
+            .hint("assign one of them to a buffer of the other precision first; only an assignment converts"),
+        );
+        return;
+    }
+    let precision = first.map_or(target, |(_, precision)| precision);
+    check_literals(rhs, precision, errors);
+}
+
+fn check_literals(rhs: &Expr, precision: Precision, errors: &mut Vec<Diagnostic>) {
+    visit_data(rhs, &mut |expr| {
+        if let ExprKind::Const(value) = &expr.kind
+            && let Some(reason) = unrepresentable(value, precision)
+        {
+            errors.push(
+                Diagnostic::error(codes::PRECISION, format!("the literal {reason} `{}`", precision.word()))
+                    .at(&expr.span, "literal")
+                    .hint("write a value of that precision, or compute in a buffer of another precision"),
+            );
+        }
+    });
+}
+
+/// Why a literal has no defined value at a precision. Floating literals round to the nearest value, so only overflow is
+/// refused there; integers take exact values only.
+fn unrepresentable(value: &Const, precision: Precision) -> Option<String> {
+    let real = match value {
+        Const::Bool(_) => return None,
+        Const::Int(value) => return int_misfit(i128::from(*value), precision),
+        Const::Real(value) => *value,
+    };
+    match float_limit(precision) {
+        Some(limit) => (real.is_finite() && real.abs() > limit).then(|| format!("{real:?} is too large for")),
+        None if real.is_finite() && real.fract() == 0.0 && real.abs() < 1e30 => int_misfit(real as i128, precision),
+        None => Some(format!("{real:?} is not a value of")),
+    }
+}
+
+fn int_misfit(value: i128, precision: Precision) -> Option<String> {
+    let (lo, hi): (i128, i128) = match precision {
+        Precision::I8 => (i128::from(i8::MIN), i128::from(i8::MAX)),
+        Precision::I16 => (i128::from(i16::MIN), i128::from(i16::MAX)),
+        Precision::I32 => (i128::from(i32::MIN), i128::from(i32::MAX)),
+        Precision::I64 => (i128::from(i64::MIN), i128::from(i64::MAX)),
+        Precision::Ui8 => (0, i128::from(u8::MAX)),
+        Precision::Ui16 => (0, i128::from(u16::MAX)),
+        Precision::Ui32 => (0, i128::from(u32::MAX)),
+        Precision::F16 => (-65504, 65504),
+        Precision::R | Precision::F32 | Precision::F64 | Precision::Bf16 => return None,
+    };
+    (value < lo || value > hi).then(|| format!("{value} is out of the range of"))
+}
+
+/// The largest finite value; `None` for integers.
+fn float_limit(precision: Precision) -> Option<f64> {
+    match precision {
+        Precision::F16 => Some(65504.0),
+        Precision::R | Precision::F32 => Some(f64::from(f32::MAX)),
+        Precision::Bf16 => Some(3.389_531_389_251_535_5e38),
+        Precision::F64 => Some(f64::MAX),
+        Precision::I8
+        | Precision::I16
+        | Precision::I32
+        | Precision::I64
+        | Precision::Ui8
+        | Precision::Ui16
+        | Precision::Ui32 => None,
+    }
+}
+
+/// The concrete precision of a read or window.
+pub fn precision_of(expr: &Expr, declarations: &Declarations) -> Option<Precision> {
+    visit::named(expr).and_then(|name| declarations.precision(name)).map(Precision::concrete)
+}
+
+/// Calls `f` on the reads among the data operands of an expression; indices are control and not visited.
+fn data_reads(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
+    visit_data(expr, &mut |node| {
+        if matches!(node.kind, ExprKind::Read { .. }) {
+            f(node);
+        }
+    });
+}
+
+fn visit_data(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
+    f(expr);
+    match &expr.kind {
+        ExprKind::Neg(operand) => visit_data(operand, f),
+        ExprKind::Binary { lhs, rhs, .. } => {
+            visit_data(lhs, f);
+            visit_data(rhs, f);
+        }
+        ExprKind::Extern { args, .. } => args.iter().for_each(|arg| visit_data(arg, f)),
+        ExprKind::Read { .. } | ExprKind::Const(_) | ExprKind::Window { .. } | ExprKind::Stride { .. } => {}
+    }
+}

@@ -1,0 +1,149 @@
+//! What is checked of a proc before any C is made: precisions, memories of arguments, windows, static storage.
+
+use std::sync::Arc;
+
+use crate::codegen::precision;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::memory::MemoryKind;
+use crate::loop_ir::declarations::Declarations;
+use crate::loop_ir::expression::{Expr, ExprKind};
+use crate::loop_ir::procedure::{Arg, ArgType, Proc};
+use crate::loop_ir::statement::{LoopMode, Stmt, StmtKind};
+use crate::loop_ir::types::DataType;
+use crate::loop_ir::visit;
+use crate::source::Span;
+use crate::symbol::Sym;
+
+/// Appends every reason why `proc` has no C. Callees are checked on their own.
+pub fn check(proc: &Proc, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
+    visit::each_stmt(&proc.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Assign { name, rhs, .. } | StmtKind::Reduce { name, rhs, .. } => {
+            if let Some(target) = declarations.precision(name) {
+                precision::check_rhs(rhs, target.concrete(), declarations, errors);
+            }
+        }
+        StmtKind::Call { callee, args } => {
+            for (formal, actual) in callee.args.iter().zip(args) {
+                if let ArgType::Data(ty) = &formal.ty {
+                    check_actual(callee, formal, ty, actual, declarations, errors);
+                }
+            }
+        }
+        StmtKind::For { body, mode: LoopMode::Par, .. } => {
+            no_static_storage(body, &stmt.span, errors);
+        }
+        StmtKind::For { .. }
+        | StmtKind::If { .. }
+        | StmtKind::Alloc { .. }
+        | StmtKind::Window { .. }
+        | StmtKind::Pass => {}
+    });
+}
+
+fn check_actual(
+    callee: &Proc,
+    formal: &Arg,
+    ty: &DataType,
+    actual: &Expr,
+    declarations: &Declarations,
+    errors: &mut Vec<Diagnostic>,
+) {
+    let Some(name) = visit::named(actual) else { return };
+    if let (Some(have), want) = (precision::precision_of(actual, declarations), ty.precision.concrete())
+        && have != want
+    {
+        let message =
+            format!("`{}` takes `{}` as `{}`, not as `{}`", callee.name, formal.name, want.word(), have.word());
+        errors.push(
+            Diagnostic::error(codes::PRECISION, message)
+                .at(&actual.span, format!("this is `{}`", have.word()))
+                .label(&formal.span, format!("parameter of precision `{}`", want.word())),
+        );
+    }
+    if let Some(have) = declarations.memory(name)
+        && !have.fits(&formal.mem)
+    {
+        let message =
+            format!("`{}` takes `{}` in {}, not in {}", callee.name, formal.name, formal.mem.name(), have.name());
+        errors.push(
+            Diagnostic::error(codes::MEMORY, message)
+                .at(&actual.span, format!("this is in {}", have.name()))
+                .label(&formal.span, format!("parameter in {}", formal.mem.name()))
+                .hint(format!("copy it into a buffer in {}, or use `set_memory`", formal.mem.name())),
+        );
+    }
+    if !ty.is_window && ty.rank() > 0 && is_strided(actual, name, declarations) {
+        let message =
+            format!("`{}` takes `{}` as a dense tensor, and a window may have gaps", callee.name, formal.name);
+        errors.push(
+            Diagnostic::error(codes::CALL, message)
+                .at(&actual.span, "this is a window")
+                .label(&formal.span, "dense parameter")
+                .hint("declare the parameter as a window, `[T][...]`, or pass a whole buffer"),
+        );
+    }
+}
+
+fn is_strided(actual: &Expr, name: &Sym, declarations: &Declarations) -> bool {
+    match &actual.kind {
+        ExprKind::Window { .. } => true,
+        ExprKind::Read { idx, .. } => idx.is_empty() && declarations.is_window(name),
+        ExprKind::Const(_)
+        | ExprKind::Neg(_)
+        | ExprKind::Binary { .. }
+        | ExprKind::Extern { .. }
+        | ExprKind::Stride { .. } => false,
+    }
+}
+
+/// Refuses `static` buffers inside a parallel loop, in callees too: all iterations would share them.
+fn no_static_storage(body: &[Stmt], par: &Span, errors: &mut Vec<Diagnostic>) {
+    visit::each_stmt(body, &mut |stmt| match &stmt.kind {
+        StmtKind::Alloc { name, mem, .. } if mem.kind == MemoryKind::DramStatic => {
+            errors.push(static_in_par(name.name(), par).at(&stmt.span, "allocated here"));
+        }
+        StmtKind::Call { callee, .. } => {
+            if let Some(name) = static_buffer(callee) {
+                errors.push(static_in_par(name.name(), par).at(&stmt.span, format!("allocated in `{}`", callee.name)));
+            }
+        }
+        StmtKind::Alloc { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Reduce { .. }
+        | StmtKind::Pass
+        | StmtKind::If { .. }
+        | StmtKind::For { .. }
+        | StmtKind::Window { .. } => {}
+    });
+}
+
+fn static_in_par(name: &str, par: &crate::source::Span) -> Diagnostic {
+    Diagnostic::error(
+        codes::MEMORY,
+        format!("static buffer `{name}` would be shared by the iterations of a `par` loop"),
+    )
+    .label(par, "parallel loop")
+    .hint("use DRAM_STACK or DRAM, which every iteration has for itself")
+}
+
+/// A buffer of static storage in a proc or in what it calls.
+fn static_buffer(proc: &Arc<Proc>) -> Option<Sym> {
+    let mut found = None;
+    visit::each_stmt(&proc.body, &mut |stmt| {
+        if found.is_some() {
+            return;
+        }
+        match &stmt.kind {
+            StmtKind::Alloc { name, mem, .. } if mem.kind == MemoryKind::DramStatic => found = Some(name.clone()),
+            StmtKind::Call { callee, .. } => found = static_buffer(callee),
+            StmtKind::Alloc { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Reduce { .. }
+            | StmtKind::Pass
+            | StmtKind::If { .. }
+            | StmtKind::For { .. }
+            | StmtKind::Window { .. } => {}
+        }
+    });
+    found
+}

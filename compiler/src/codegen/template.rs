@@ -1,0 +1,54 @@
+//! Instruction templates: C with `{name}` placeholders, doubled braces standing for themselves.
+
+/// A piece of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    Text(String),
+    Placeholder(String),
+}
+
+/// Splits a template.
+///
+/// # Errors
+/// The reason, lower-case, when braces do not pair up or a placeholder is not a plain name.
+pub fn parse(template: &str) -> Result<Vec<Piece>, String> {
+    let mut pieces = Vec::new();
+    let mut text = String::new();
+    let mut chars = template.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '{' if chars.peek() == Some(&'{') => {
+                chars.next();
+                text.push('{');
+            }
+            '}' if chars.peek() == Some(&'}') => {
+                chars.next();
+                text.push('}');
+            }
+            '}' => return Err("a single `}` in the template; write `}}` for a brace of C".into()),
+            '{' => {
+                let mut name = String::new();
+                loop {
+                    match chars.next() {
+                        Some('}') => break,
+                        Some(c) => name.push(c),
+                        None => return Err("a `{` in the template is not closed; write `{{` for a brace of C".into()),
+                    }
+                }
+                let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+                if !is_name {
+                    return Err(format!("placeholder `{{{name}}}` is not the name of a parameter"));
+                }
+                if !text.is_empty() {
+                    pieces.push(Piece::Text(std::mem::take(&mut text)));
+                }
+                pieces.push(Piece::Placeholder(name));
+            }
+            other => text.push(other),
+        }
+    }
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text));
+    }
+    Ok(pieces)
+}

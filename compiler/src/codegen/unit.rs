@@ -1,0 +1,145 @@
+//! The state of one compilation: what the functions need from each other and from the file around them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::codegen::reach::Reach;
+use crate::codegen::usage::Usage;
+use crate::diagnostic::{Diagnostic, Refusal, codes};
+use crate::hardware::memory::{Hooks, Memory, MemoryKind};
+use crate::hardware::precision::Precision;
+use crate::source::Span;
+use crate::symbol::Identity;
+
+/// A window struct of the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WindowStruct {
+    pub rank: usize,
+    pub precision: Precision,
+    pub constant: bool,
+}
+
+impl WindowStruct {
+    pub fn name(self) -> String {
+        let suffix = if self.constant { "c" } else { "" };
+        format!("exo_win_{}{}{suffix}", self.rank, self.precision.concrete().word())
+    }
+}
+
+/// Static functions that index arithmetic may need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Helper {
+    FloorDiv,
+    FloorMod,
+}
+
+pub struct Unit<'a> {
+    pub hooks: &'a dyn Hooks,
+    pub emulate: bool,
+    pub reach: &'a Reach,
+    pub usage: Usage,
+    pub windows: BTreeSet<WindowStruct>,
+    pub helpers: BTreeSet<Helper>,
+    /// Text that an extern needs once for a C type, sorted by name and type.
+    pub extern_globals: BTreeMap<(String, String, Identity), String>,
+    pub needs_math: bool,
+    pub has_parallel_loop: bool,
+    raw: Vec<String>,
+    raw_seen: BTreeSet<String>,
+    pub errors: Vec<Diagnostic>,
+}
+
+impl<'a> Unit<'a> {
+    pub fn new(hooks: &'a dyn Hooks, emulate: bool, reach: &'a Reach) -> Self {
+        Unit {
+            hooks,
+            emulate,
+            reach,
+            usage: Usage::default(),
+            windows: BTreeSet::new(),
+            helpers: BTreeSet::new(),
+            extern_globals: BTreeMap::new(),
+            needs_math: false,
+            has_parallel_loop: false,
+            raw: Vec::new(),
+            raw_seen: BTreeSet::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// Notes a piece of C that user code wrote; each is kept once, in order of first use.
+    pub fn note_raw(&mut self, text: &str) {
+        if !text.is_empty() && self.raw_seen.insert(text.to_string()) {
+            self.raw.push(text.to_string());
+        }
+    }
+
+    pub fn take_raw(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.raw)
+    }
+
+    /// The name of a window struct, which the header then defines.
+    pub fn window_struct(&mut self, rank: usize, precision: Precision, constant: bool) -> String {
+        let window = WindowStruct { rank, precision: precision.concrete(), constant };
+        self.windows.insert(window);
+        window.name()
+    }
+
+    pub fn helper(&mut self, helper: Helper) -> &'static str {
+        self.helpers.insert(helper);
+        match helper {
+            Helper::FloorDiv => "exo_floor_div",
+            Helper::FloorMod => "exo_floor_mod",
+        }
+    }
+
+    /// Takes over what a hook refused, at the place that asked.
+    pub fn refused(&mut self, refusal: Refusal, span: &Span) {
+        if refusal.diagnostics.is_empty() {
+            self.errors.push(Diagnostic::error(codes::MEMORY, "refused").at(span, "needed here"));
+        }
+        for mut diagnostic in refusal.diagnostics {
+            if diagnostic.primary.is_none() {
+                diagnostic = diagnostic.at(span, "needed here");
+            }
+            self.errors.push(diagnostic);
+        }
+    }
+
+    /// Reports a tree that earlier checks do not let through; the span says where it came from.
+    pub fn malformed(&mut self, what: &str, span: &Span) {
+        self.errors.push(Diagnostic::error(codes::TYPE, format!("{what} has no C form")).at(span, "found here"));
+    }
+
+    /// How buffers in a memory are laid out: by one of the built-in kinds, or by the text of its functions.
+    pub fn layout(&self, memory: &Memory) -> Layout {
+        match (memory.kind, self.emulate) {
+            (MemoryKind::Dram, _) => Layout::Heap,
+            (MemoryKind::DramStack, _) => Layout::Stack,
+            (MemoryKind::DramStatic, _) => Layout::Static,
+            (MemoryKind::User, true) => Layout::Emulated,
+            (MemoryKind::User, false) => Layout::User,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    Heap,
+    Stack,
+    Static,
+    /// A user's memory as a plain array: on the stack where it is small and of literal extents, else on the heap.
+    Emulated,
+    User,
+}
+
+/// The built-in memory among the bases of a memory.
+pub fn builtin_base(memory: &Memory) -> Option<Memory> {
+    let mut at = memory.base.clone();
+    while let Some(base) = at {
+        if base.kind != MemoryKind::User {
+            return Some(base);
+        }
+        at = base.base.clone();
+    }
+    None
+}
