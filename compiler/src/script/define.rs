@@ -20,7 +20,7 @@ use crate::script::host::Host;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::words::{ExternValue, MemoryValue, MissingValue, PrecisionValue};
 use crate::source::ModuleId;
-use crate::syntax::module::SplitModule;
+use crate::syntax::module::{Definition, DefinitionKind, SplitModule};
 use crate::typecheck::{self, HostValue};
 
 /// The function behind `__define__` of one module.
@@ -81,9 +81,9 @@ impl<'v> StarlarkValue<'v> for DefineValue {
         let instruction_args: Vec<Value<'v>> = rest.collect();
         let named: Vec<(String, Value<'v>)> =
             named.iter().map(|(name, value)| (name.as_str().to_string(), *value)).collect();
-        let instruction = match definition.is_instr() {
-            true => Some(instruction(&definition.name, &instruction_args, &named)?),
-            false => None,
+        let instruction = match definition.kind {
+            DefinitionKind::Instr => Some(instruction(&definition.name, &instruction_args, &named)?),
+            DefinitionKind::Proc => None,
         };
         let known = captures(&captured)?;
         let host = Host::of(eval)?;
@@ -105,7 +105,7 @@ const TOP_LEVEL: usize = 2;
 fn define(
     host: &Host,
     value: &DefineValue,
-    definition: &crate::syntax::module::Definition,
+    definition: &Definition,
     instruction: Option<Instruction>,
     known: &BTreeMap<String, HostValue>,
 ) -> Result<Procedure, Refusal> {
@@ -114,7 +114,7 @@ fn define(
         operator: definition.name.clone(),
         diagnostics,
     };
-    let file = value.split.file();
+    let file = &value.split.file;
     let proc = typecheck::definition(file, &definition.function, instruction, known).map_err(refuse)?;
     checks::check_proc(&proc, &mut host.solver.borrow_mut()).map_err(refuse)?;
     let proc = Arc::new(proc);

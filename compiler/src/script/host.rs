@@ -25,7 +25,7 @@ use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::words::{FormattedValue, MemoryValue, MissingValue, PrecisionValue, WordValue};
 use crate::source::{ModuleId, SourceFile};
 use crate::symbol::Identity;
-use crate::syntax::module::SplitModule;
+use crate::syntax::module::Rendered;
 use crate::world::{CRunner, World};
 
 /// What evaluating code left behind for reports.
@@ -49,6 +49,12 @@ pub(crate) struct Record {
     pub memories: Vec<(ModuleId, String)>,
 }
 
+/// A module's text and, once its imports are known, its Starlark text.
+pub(crate) struct Source {
+    pub file: Arc<SourceFile>,
+    pub rendered: Option<Rendered>,
+}
+
 /// One compilation.
 #[derive(ProvidesStaticType)]
 pub(crate) struct Host {
@@ -59,8 +65,8 @@ pub(crate) struct Host {
     pub modules: RefCell<BTreeMap<ModuleId, FrozenModule>>,
     /// Modules being evaluated, outermost first: to report import cycles.
     pub loading: RefCell<Vec<ModuleId>>,
-    /// Text and split of every module by the file name that Starlark knows it under.
-    pub sources: RefCell<BTreeMap<String, (Arc<SourceFile>, Arc<SplitModule>)>>,
+    /// Text of every module, and what Starlark got of it, by the file name that Starlark knows it under.
+    pub sources: RefCell<BTreeMap<String, Source>>,
     /// Functions of memories and externs whose module is finished.
     pub hooks: RefCell<BTreeMap<Identity, OwnedFrozenValue>>,
     pub record: RefCell<Record>,

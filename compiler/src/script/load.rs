@@ -11,12 +11,13 @@ use starlark::eval::{Evaluator, FileLoader};
 use starlark::syntax::{AstModule, Dialect};
 use starlark::values::FrozenHeapName;
 
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, nearest};
 use crate::script::define::DefineValue;
-use crate::script::host::Host;
+use crate::script::host::{Host, Source};
+use crate::script::values::modules::ModuleFunction;
 use crate::script::{errors, hooks, prelude};
 use crate::source::{ModuleId, Span};
-use crate::syntax::module::{self, SplitModule};
+use crate::syntax::module::{self, Import, ImportedName, ImportedNames, SplitModule, source_name};
 use crate::world::ImportError;
 
 /// Where `print` goes.
@@ -50,7 +51,7 @@ pub(crate) fn module(host: &Host, id: &ModuleId, print: &Printer<'_>) -> Result<
     }
     let file = host.world.source(id).map_err(|error| vec![import_error(&error, &Span::none())])?;
     let split = Arc::new(module::split(&file)?);
-    host.sources.borrow_mut().insert(id.to_string(), (file, split.clone()));
+    host.sources.borrow_mut().insert(id.to_string(), Source { file, rendered: None });
     host.loading.borrow_mut().push(id.clone());
     let result = imports(host, id, &split, print).and_then(|loaded| evaluate(host, id, &split, loaded, print));
     host.loading.borrow_mut().pop();
@@ -93,22 +94,22 @@ fn imports(
     if problems.is_empty() { Ok(loaded) } else { Err(problems) }
 }
 
-fn missing_names(module: &FrozenModule, import: &module::Import) -> Vec<Diagnostic> {
+fn missing_names(module: &FrozenModule, import: &Import) -> Vec<Diagnostic> {
+    let ImportedNames::Named(names) = &import.names else { return Vec::new() };
     let exported = exports(module);
-    let missing = import.names().into_iter().filter(|(name, _)| !exported.iter().any(|known| known == name));
-    missing
-        .map(|(name, span)| {
+    names
+        .iter()
+        .filter(|wanted| !exported.contains(&wanted.name))
+        .map(|ImportedName { name, span, .. }| {
             let message = format!("`{}` does not define `{name}`", import.module);
-            let mut diagnostic = Diagnostic::error(codes::IMPORT, message).at(&span, "not exported there");
+            let diagnostic = Diagnostic::error(codes::IMPORT, message).at(span, "not exported there");
             if name.starts_with('_') {
-                diagnostic = diagnostic.hint("names with a leading underscore are private to their module");
-            } else {
-                let near = crate::diagnostic::nearest(&name, exported.iter().map(String::as_str));
-                if !near.is_empty() {
-                    diagnostic = diagnostic.hint(format!("similar names: {}", near.join(", ")));
-                }
+                return diagnostic.hint("names with a leading underscore are private to their module");
             }
-            diagnostic
+            match nearest(name, exported.iter().map(String::as_str)) {
+                near if near.is_empty() => diagnostic,
+                near => diagnostic.hint(format!("similar names: {}", near.join(", "))),
+            }
         })
         .collect()
 }
@@ -122,8 +123,8 @@ fn cycle(host: &Host, target: &ModuleId) -> Option<String> {
 
 /// The names that other modules may import.
 pub(crate) fn exports(module: &FrozenModule) -> Vec<String> {
-    let names = module.names().map(|name| name.as_str().to_string()).filter(|name| !name.starts_with('_'));
-    let mut names: Vec<String> = names.collect();
+    let names = module.names().map(|name| source_name(name.as_str()).to_string());
+    let mut names: Vec<String> = names.filter(|name| !name.starts_with('_')).collect();
     names.sort();
     names
 }
@@ -237,13 +238,20 @@ fn evaluate(
     loaded: BTreeMap<String, FrozenModule>,
     print: &Printer<'_>,
 ) -> Result<FrozenModule, Vec<Diagnostic>> {
-    let text = split.render(&|import| loaded.get(import).map(exports).unwrap_or_default());
+    let rendered = split.render(&|import| loaded.get(&import.module).map(exports).unwrap_or_default());
+    let text = rendered.text.clone();
+    if let Some(source) = host.sources.borrow_mut().get_mut(&id.to_string()) {
+        source.rendered = Some(rendered);
+    }
     let ast = AstModule::parse(&id.to_string(), text, &Dialect::Extended)
         .map_err(|error| errors::diagnostics(&error, &|span| locate(host, span)))?;
     let refused_before = host.record.borrow().refused.len();
+    let modules = loaded.clone();
     let (_, module) = with_evaluator(host, print, loaded, |eval| {
         let define = eval.heap().alloc(DefineValue { module: id.clone(), split: split.clone() });
-        eval.module().set("__define__", define);
+        eval.module().set(module::DEFINE, define);
+        let modules = eval.heap().alloc(ModuleFunction(modules));
+        eval.module().set(module::MODULE, modules);
         eval.eval_module(ast, prelude::globals())?;
         Ok(())
     })
@@ -265,10 +273,6 @@ fn refused_definitions(host: &Host, from: usize) -> Vec<Diagnostic> {
 /// A Starlark place as a place of the user's text. Places in the prelude have none.
 pub(crate) fn locate(host: &Host, span: &FileSpan) -> Option<Span> {
     let sources = host.sources.borrow();
-    let (_, split) = sources.get(span.filename())?;
-    let resolved = span.resolve_span();
-    Some(split.source_span(
-        (resolved.begin.line + 1, resolved.begin.column),
-        (resolved.end.line + 1, resolved.end.column),
-    ))
+    let rendered = sources.get(span.filename())?.rendered.as_ref()?;
+    Some(rendered.span(span.span.begin().get(), span.span.end().get()))
 }

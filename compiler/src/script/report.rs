@@ -58,8 +58,8 @@ fn describe(host: &Host, modules: &[ModuleId], report: &mut CheckReport) {
     report.memories = memories.map(|(_, name)| name.clone()).collect();
     // A module that defines a memory or an extern writes C through its functions, so its whole text is raw C.
     for id in modules.iter().filter(|id| record.memories.iter().any(|(module, _)| module == *id)) {
-        if let Some((file, _)) = host.sources.borrow().get(&id.to_string()) {
-            report.raw_c.push(file.text.clone());
+        if let Some(source) = host.sources.borrow().get(&id.to_string()) {
+            report.raw_c.push(source.file.text.clone());
         }
     }
     report.waived = record.waived.clone();

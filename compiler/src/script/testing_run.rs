@@ -38,8 +38,8 @@ pub(crate) fn test(
 
 /// Test functions in the order of the text; the evaluator keeps names in an order of its own.
 fn in_source_order(host: &Host, id: &ModuleId, mut names: Vec<String>) -> Vec<String> {
-    if let Some((file, _)) = host.sources.borrow().get(&id.to_string()) {
-        names.sort_by_key(|name| file.text.find(&format!("def {name}(")).unwrap_or(usize::MAX));
+    if let Some(source) = host.sources.borrow().get(&id.to_string()) {
+        names.sort_by_key(|name| source.file.text.find(&format!("def {name}(")).unwrap_or(usize::MAX));
     }
     names
 }

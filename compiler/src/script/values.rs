@@ -2,6 +2,7 @@
 
 pub(crate) mod cursor;
 pub(crate) mod cursor_methods;
+pub(crate) mod modules;
 pub(crate) mod operator;
 pub(crate) mod procedure;
 pub(crate) mod words;
