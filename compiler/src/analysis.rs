@@ -17,6 +17,7 @@ pub mod overlap;
 pub mod regions;
 pub mod commute;
 pub mod iterations;
+pub mod filling;
 pub mod idempotence;
 pub mod fission;
 pub mod liveness;

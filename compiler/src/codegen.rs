@@ -22,6 +22,7 @@ pub mod function;
 pub mod header;
 pub mod source_file;
 pub mod harness;
+pub mod conformance;
 
 #[cfg(test)]
 mod tests;

@@ -124,6 +124,14 @@ impl Refusal {
         Refusal { kind, operator: operator.into(), diagnostics: vec![diagnostic] }
     }
 
+    /// Adds what the user can do to the headline.
+    pub fn hint(mut self, text: impl Into<String>) -> Self {
+        if let Some(first) = self.diagnostics.first_mut() {
+            first.hints.push(text.into());
+        }
+        self
+    }
+
     pub fn message(&self) -> &str {
         self.diagnostics.first().map_or("", |d| d.message.as_str())
     }

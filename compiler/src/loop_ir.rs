@@ -8,6 +8,8 @@ pub mod build;
 pub mod visit;
 pub mod substitute;
 pub mod declarations;
+pub mod validate;
+pub mod alpha;
 
 pub use expression::{Access, BinaryOp, Const, Expr, ExprKind, ExprNode};
 pub use procedure::{Arg, ArgType, Lineage, Proc};

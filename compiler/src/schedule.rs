@@ -3,6 +3,8 @@
 pub mod procedure;
 pub mod obligation;
 pub mod operator;
+pub mod target;
+pub mod reads;
 pub mod argument;
 pub mod apply;
 pub mod operators;
@@ -12,3 +14,6 @@ pub use apply::apply;
 pub use obligation::{Obligation, Proposal};
 pub use operator::{Arguments, Default, Help, Kind, Operator, Parameter, Value};
 pub use procedure::{Cursor, Procedure};
+
+#[cfg(test)]
+pub(crate) mod testing;

@@ -2,8 +2,8 @@
 
 pub mod pattern;
 pub mod find;
-pub mod module;
 pub mod fragment;
+pub mod module;
 
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &Init, settings: &Settings, terminal: &Terminal) ->
         Some(_) => failed,
         None => failed.hint("name the pack with --name NAME"),
     })?;
-    let has_library = root.join("src").exists();
+    let has_library = has_sources(&root.join("src"));
     let files: Vec<(String, String)> = templates::files(&name, arguments.kind, has_library)
         .into_iter()
         .filter(|(path, _)| !root.join(path).exists())
@@ -36,4 +36,10 @@ pub(super) fn run(arguments: &Init, settings: &Settings, terminal: &Terminal) ->
         terminal.json(&json!({ "name": name.as_str(), "folder": root, "files": made }));
     }
     Ok(Exit::Done)
+}
+
+/// Whether a folder holds anything of the user's; what an interrupted `init` left there is hidden and does not count.
+fn has_sources(folder: &std::path::Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).any(|name| !name.to_string_lossy().starts_with('.'))
 }

@@ -211,7 +211,7 @@ fn settle(
 fn resolution_failure(error: &ResolveError<NoSource>) -> Box<Failure> {
     let text = error.to_string();
     let (headline, rest) = match text.split_once('\n') {
-        Some((headline, rest)) => (headline.trim_end_matches(':').to_string(), rest.trim_end().to_string()),
+        Some((headline, rest)) => (headline.trim_end_matches(':').to_string(), unindented(rest)),
         None => (text.clone(), String::new()),
     };
     let mut failure = Failure::refused(headline).code(codes::RESOLUTION);
@@ -222,6 +222,13 @@ fn resolution_failure(error: &ResolveError<NoSource>) -> Box<Failure> {
         failure = failure.hint(hint);
     }
     failure.note("Exo.toml and Exo.lock are as they were")
+}
+
+/// Lines without the blanks that all of them start with.
+fn unindented(text: &str) -> String {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let indent = lines().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    lines().map(|line| line.get(indent..).unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
 fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: Version) -> Outcome<Lockfile> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::analysis::effects::{self, AccessKind, Cell, Effects, Walk};
+use crate::analysis::effects::{self, Cell, Effects, Walk};
 use crate::analysis::formula::Formula;
 use crate::analysis::lift;
 use crate::analysis::linear::{Linear, Var};
@@ -177,15 +177,4 @@ fn fresh_symbols(callee: &Proc, summary: &Effects, binding: &Binding<'_>) -> Vec
         }
     }
     fresh
-}
-
-/// What a statement list does to a buffer that it only sees as an argument is covered by its kind alone.
-pub fn kinds(effects: &Effects, root: &Sym) -> Vec<AccessKind> {
-    let mut kinds = Vec::new();
-    for cell in effects.of_root(root) {
-        if !kinds.contains(&cell.kind) {
-            kinds.push(cell.kind);
-        }
-    }
-    kinds
 }

@@ -3,7 +3,7 @@
 use crate::analysis::facts::{Verified, counterexample};
 use crate::analysis::solver::Counterexample;
 use crate::cursor::path::{BlockPlace, Path};
-use crate::loop_ir::Expr;
+use crate::loop_ir::{Access, Expr};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -40,6 +40,8 @@ pub enum Question {
     DeadAfter { side: Side, at: Path, buffer: Sym },
     /// No value of the buffer passes from one iteration of the loop to a later one.
     DeadBetweenIterations { side: Side, scope: Path, buffer: Sym },
+    /// The block writes every element of the window of the buffer before it reads any of them.
+    FilledFirst { side: Side, block: BlockPlace, buffer: Sym, window: Vec<Access> },
     /// The data expressions have the same values at the statement `to` as at the statement `from`.
     Unchanged { side: Side, from: Path, to: Path, exprs: Vec<Expr> },
     /// Every call under this place (the root: everywhere) passes the call checker.

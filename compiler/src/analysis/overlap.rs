@@ -1,11 +1,12 @@
 //! Whether two accesses can meet: the emptiness questions that all effect conditions come down to.
 
-use crate::analysis::effects::{Cell, Effects};
+use crate::analysis::effects::{self, AccessKind, Cell, Effects};
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
 use crate::analysis::linear::Linear;
 use crate::analysis::solver::{Satisfiable, Solver};
 use crate::analysis::witness;
+use crate::symbol::Sym;
 
 /// The formula "both cells happen, at one location". Free variables that the two share are equal on both sides.
 pub fn meeting(a: &Cell, b: &Cell) -> Formula {
@@ -75,18 +76,37 @@ pub fn exposed(cell: &Cell, effects: &Effects) -> Formula {
         if !is_sure_write(writer) || !writer.precedes(cell) {
             return None;
         }
-        witness::touches(writer, writer.common_loops(cell), target)?.negated()
+        missed(writer, writer.common_loops(cell), target)
     });
     Formula::and(unwritten.collect())
 }
 
 pub fn is_sure_write(cell: &Cell) -> bool {
-    cell.exact && cell.kind == crate::analysis::effects::AccessKind::Write
+    cell.exact && cell.kind == AccessKind::Write
 }
 
 /// The formula "no sure write of `effects` touches `target`"; more often true than the truth where no writing
 /// iteration is found.
-pub fn unwritten(effects: &Effects, root: &crate::symbol::Sym, target: &[Linear]) -> Formula {
+pub fn unwritten(effects: &Effects, root: &Sym, target: &[Linear]) -> Formula {
     let parts = effects.of_root(root).filter(|cell| is_sure_write(cell));
-    Formula::and(parts.filter_map(|cell| witness::touches(cell, 0, target)?.negated()).collect())
+    Formula::and(parts.filter_map(|cell| missed(cell, 0, target)).collect())
+}
+
+/// A formula that holds whenever the cell touches `target` in no iteration of its loops after the first `common`.
+///
+/// Where no touching iteration can be constructed the statement "none does" itself is taken: with its quantifier it is
+/// for Z3.
+fn missed(cell: &Cell, common: usize, target: &[Linear]) -> Option<Formula> {
+    if let Some(touched) = witness::touches(cell, common, target) {
+        return touched.negated();
+    }
+    let free = cell.bound.get(common..)?;
+    let map: Vec<(Sym, Sym)> = free.iter().map(|symbol| (symbol.clone(), symbol.renewed())).collect();
+    let cell = effects::rename(cell, &map);
+    let mut parts = cell.guard.clone();
+    for (coord, target) in cell.coords.as_ref()?.iter().zip(target) {
+        parts.push(Formula::equal(coord, target)?);
+    }
+    let bound = map.into_iter().map(|(_, fresh)| fresh).collect();
+    Some(Formula::Forall(bound, Box::new(Formula::and(parts).negated()?)))
 }

@@ -9,6 +9,7 @@ use crate::testing::proc;
 
 mod effect_questions;
 mod linear_logic;
+mod filling;
 
 /// The path of the first statement whose printed first line starts with `text`.
 fn at(proc: &Proc, text: &str) -> Path {

@@ -23,7 +23,7 @@ pub fn touches(cell: &Cell, common: usize, target: &[Linear]) -> Option<Formula>
             solved.equation(coord, target, &cell.guard)?;
         }
     }
-    solved.rest(&cell.guard)?;
+    solved.rest(coords, &cell.guard)?;
     let mut parts = Vec::new();
     for (coord, target) in coords.iter().zip(target) {
         parts.push(Formula::equal(&solved.apply(coord)?, target)?);
@@ -106,14 +106,19 @@ impl Solved<'_> {
     }
 
     /// Iterators that no coordinate mentions: the first iteration will do as well as any.
-    fn rest(&mut self, guard: &[Formula]) -> Option<()> {
+    fn rest(&mut self, coords: &[Linear], guard: &[Formula]) -> Option<()> {
         for symbol in self.free {
             if !self.is_open(symbol) {
                 continue;
             }
-            let low = guard.iter().find_map(|formula| lower_bound(formula, symbol))?;
-            let low = self.apply(&low)?;
-            self.values.push((symbol.clone(), low));
+            if coords.iter().any(|coord| coord.mentions(symbol)) {
+                return None;
+            }
+            // A condition that fixes the iterator, else its lower bound.
+            let fixed = guard.iter().find_map(|formula| fixing(formula, symbol));
+            let value = fixed.or_else(|| guard.iter().find_map(|formula| lower_bound(formula, symbol)))?;
+            let value = self.apply(&value)?;
+            self.values.push((symbol.clone(), value));
         }
         Some(())
     }
@@ -132,6 +137,18 @@ fn least(terms: &[(Sym, i64)], guard: &[Formula]) -> Option<i64> {
         let extreme = if *coefficient > 0 { lo? } else { hi? };
         sum.checked_add(extreme.checked_mul(*coefficient)?)
     })
+}
+
+/// The `e` of a guard `symbol == e`.
+fn fixing(formula: &Formula, symbol: &Sym) -> Option<Linear> {
+    let Formula::Eq(linear) = formula else { return None };
+    let var = Var::Sym(symbol.clone());
+    let coefficient = linear.coefficient(&var);
+    if coefficient.unsigned_abs() != 1 {
+        return None;
+    }
+    let rest = linear.add_scaled(&Linear::var(var), -coefficient)?.scale(-coefficient)?;
+    (!rest.mentions(symbol)).then_some(rest)
 }
 
 /// The `lo` of a guard `lo <= symbol`.

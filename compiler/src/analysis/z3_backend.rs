@@ -1,13 +1,14 @@
 //! Z3, for the questions that splitting into conjunctions leaves open.
 
 use z3::ast::{Ast, Bool, Int};
-use z3::{Params, SatResult};
+use z3::{Params, SatResult, Tactic};
 
 use crate::analysis::cases::Tree;
 use crate::analysis::conjunction::{Number, Row, Verdict};
 
 /// One incremental Z3. Starting it costs milliseconds, so it is made when the first question needs it.
 pub struct Backend {
+    units: u32,
     solver: z3::Solver,
     /// The constant for each variable number; shared by all questions.
     constants: Vec<Int>,
@@ -16,11 +17,7 @@ pub struct Backend {
 impl Backend {
     /// `units` bounds one question in Z3's resource units, which do not depend on the machine's load.
     pub fn new(units: u32) -> Self {
-        let solver = z3::Solver::new();
-        let mut params = Params::new();
-        params.set_u32("rlimit", units);
-        solver.set_params(&params);
-        Backend { solver, constants: Vec::new() }
+        Backend { units, solver: z3::Solver::new(), constants: Vec::new() }
     }
 
     /// Whether all of `trees` can hold at once.
@@ -31,21 +28,33 @@ impl Backend {
         let Some(formulas) = trees.iter().map(|tree| self.formula(tree)).collect::<Option<Vec<Bool>>>() else {
             return Verdict::Unknown;
         };
-        self.solver.push();
-        for formula in &formulas {
-            self.solver.assert(formula);
+        if trees.iter().any(has_quantifier) {
+            // The incremental solver only guesses at instances of quantifiers; this one eliminates them.
+            let solver = Tactic::new("qe").and_then(&Tactic::new("smt")).solver();
+            return self.check(&solver, &formulas, variables);
         }
-        let verdict = match self.solver.check() {
-            SatResult::Unsat => Verdict::Unsat,
-            SatResult::Unknown => Verdict::Unknown,
-            SatResult::Sat => self.model(variables).map_or(Verdict::Unknown, Verdict::Sat),
-        };
+        self.solver.push();
+        let verdict = self.check(&self.solver, &formulas, variables);
         self.solver.pop(1);
         verdict
     }
 
-    fn model(&self, variables: u32) -> Option<Vec<i64>> {
-        let model = self.solver.get_model()?;
+    fn check(&self, solver: &z3::Solver, formulas: &[Bool], variables: u32) -> Verdict {
+        let mut limits = Params::new();
+        limits.set_u32("rlimit", self.units);
+        solver.set_params(&limits);
+        for formula in formulas {
+            solver.assert(formula);
+        }
+        match solver.check() {
+            SatResult::Unsat => Verdict::Unsat,
+            SatResult::Unknown => Verdict::Unknown,
+            SatResult::Sat => self.model(solver, variables).map_or(Verdict::Unknown, Verdict::Sat),
+        }
+    }
+
+    fn model(&self, solver: &z3::Solver, variables: u32) -> Option<Vec<i64>> {
+        let model = solver.get_model()?;
         self.constants.iter().take(variables as usize).map(|c| model.eval(c, true)?.as_i64()).collect()
     }
 
@@ -78,6 +87,14 @@ impl Backend {
             summands.push(Int::mul(&[Int::from_i64(*coefficient), self.constant(*number)?.clone()]));
         }
         Some(Int::add(&summands))
+    }
+}
+
+fn has_quantifier(tree: &Tree) -> bool {
+    match tree {
+        Tree::Le(_) | Tree::Eq(_) | Tree::False => false,
+        Tree::And(parts) | Tree::Or(parts) => parts.iter().any(has_quantifier),
+        Tree::Forall(..) => true,
     }
 }
 

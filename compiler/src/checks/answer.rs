@@ -4,14 +4,15 @@ use crate::analysis::conditions::{Question, Side, Unproven};
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
 use crate::analysis::solver::Solver;
-use crate::analysis::{commute, fission, idempotence, iterations, liveness, stability};
+use crate::analysis::{commute, filling, fission, idempotence, iterations, liveness, stability};
 use crate::checks::definition;
 use crate::cursor::Path;
 use crate::loop_ir::{Expr, Proc};
 use crate::print::Names;
 
 impl Question {
-    fn side(&self) -> Side {
+    /// Which of the two procs of a step the question is about.
+    pub fn side(&self) -> Side {
         match self {
             Question::Holds { side, .. }
             | Question::Equal { side, .. }
@@ -24,6 +25,7 @@ impl Question {
             | Question::BufferInBounds { side, .. }
             | Question::DeadAfter { side, .. }
             | Question::DeadBetweenIterations { side, .. }
+            | Question::FilledFirst { side, .. }
             | Question::Unchanged { side, .. }
             | Question::CallsValid { side, .. } => *side,
         }
@@ -51,6 +53,9 @@ impl Question {
             Question::BufferInBounds { buffer, .. } => definition::buffer_in_bounds(proc, buffer, solver),
             Question::CallsValid { under, .. } => definition::calls_valid(proc, under, solver),
             Question::DeadAfter { at, buffer, .. } => liveness::dead_after(proc, at, buffer, solver),
+            Question::FilledFirst { block, buffer, window, .. } => {
+                filling::filled_first(proc, block, buffer, window, solver)
+            }
             Question::Unchanged { from, to, exprs, .. } => stability::unchanged(proc, from, to, exprs, solver),
         }
     }

@@ -68,6 +68,8 @@ fn unrepresentable(value: &Const, precision: Precision) -> Option<String> {
         Const::Real(value) => *value,
     };
     match float_limit(precision) {
+        // What rounds to the largest value is not too large.
+        Some(_) if precision.concrete() == Precision::F32 && (real as f32).is_finite() => None,
         Some(limit) => (real.is_finite() && real.abs() > limit).then(|| format!("{real:?} is too large for")),
         None if real.is_finite() && real.fract() == 0.0 && real.abs() < 1e30 => int_misfit(real as i128, precision),
         None => Some(format!("{real:?} is not a value of")),

@@ -1,16 +1,35 @@
 //! Propose, discharge, commit: the only place where a new version of a procedure is made.
 
+use std::sync::Arc;
+
+use crate::analysis::conditions::{Question, Side, Unproven};
 use crate::analysis::solver::Solver;
-use crate::diagnostic::Refusal;
-use crate::schedule::argument::RawValue;
-use crate::schedule::operator::Operator;
-use crate::schedule::procedure::Procedure;
+use crate::cursor::Place;
+use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::loop_ir::validate::validate;
+use crate::loop_ir::{Lineage, Proc};
+use crate::schedule::argument::{self, RawValue, written};
+use crate::schedule::obligation::{Obligation, Proposal, Relation};
+use crate::schedule::operator::{Arguments, Operator, Value};
+use crate::schedule::procedure::{HistoryStep, Procedure};
+use crate::symbol::Identity;
 
 /// Arguments of one call as the script wrote them.
 #[derive(Clone, Debug, Default)]
 pub struct RawArguments {
     pub positional: Vec<RawValue>,
     pub named: Vec<(String, RawValue)>,
+    /// The host line of the call, such as `src/lib.exo:12`; empty where there is none.
+    pub place: String,
+}
+
+impl RawArguments {
+    /// The arguments as a user would write them, without the procedure.
+    pub fn written(&self) -> String {
+        let positional = self.positional.iter().map(written);
+        let named = self.named.iter().map(|(name, value)| format!("{name} = {}", written(value)));
+        positional.chain(named).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Applies an operator: the new version, or a refusal that leaves everything as it was.
@@ -20,6 +39,154 @@ pub fn apply(
     arguments: RawArguments,
     solver: &mut Solver,
 ) -> Result<Procedure, Refusal> {
-    let _ = (operator, procedure, arguments, solver);
-    unreachable!("written by the schedule helper")
+    let call = Call { operator, procedure, written: arguments.written() };
+    let processed = argument::process(operator, procedure, &arguments).map_err(|refusal| call.explained(refusal))?;
+    let proposal = operator
+        .propose(procedure.ir(), &processed, solver)
+        .map_err(|refusal| call.explained(marked(refusal, procedure.ir(), &processed)))?;
+    let Proposal { edited, obligation, relation } = proposal;
+    let (mut proc, forward) = edited.finish();
+    validate(&proc).map_err(|law| call.explained(broken(operator.name(), &law)))?;
+    let waived = call.discharge(obligation, procedure.ir(), &proc, solver)?;
+    proc.lineage = lineage(&proc.lineage, relation, waived);
+    let step = HistoryStep {
+        parent: procedure.clone(),
+        forward,
+        operator: operator.name(),
+        arguments: call.written,
+        place: arguments.place,
+    };
+    Ok(Procedure::derived(Arc::new(proc), step))
 }
+
+fn lineage(old: &Lineage, relation: Relation, waived: Option<String>) -> Lineage {
+    let mut lineage = old.clone();
+    match relation {
+        Relation::Same => {}
+        Relation::UpToPrecision => lineage.precision_class = Identity::fresh(),
+        Relation::NewFamily => {
+            lineage.family = Identity::fresh();
+            lineage.precision_class = lineage.family;
+        }
+    }
+    if let Some(waived) = waived {
+        Arc::make_mut(&mut lineage.waived).push(waived);
+    }
+    lineage
+}
+
+/// A tree that breaks the laws is never committed, whatever the operator says about it.
+fn broken(operator: &str, law: &str) -> Refusal {
+    let message = format!("`{operator}` made a procedure that is not well formed: {law}");
+    let hint = "this is a bug of the operator, not of your schedule; please report it";
+    Refusal::new(RefusalKind::Scheduling, operator, Diagnostic::error(codes::REFUSED, message).hint(hint))
+}
+
+/// One call of an operator, for messages.
+struct Call<'a> {
+    operator: &'static dyn Operator,
+    procedure: &'a Procedure,
+    written: String,
+}
+
+impl Call<'_> {
+    fn text(&self) -> String {
+        let (operator, proc) = (self.operator.name(), &self.procedure.ir().name);
+        match self.written.as_str() {
+            "" => format!("{operator}({proc})"),
+            arguments => format!("{operator}({proc}, {arguments})"),
+        }
+    }
+
+    /// Adds what every refusal of a step carries: the call.
+    fn explained(&self, mut refusal: Refusal) -> Refusal {
+        refusal.operator = self.operator.name().to_string();
+        if let Some(first) = refusal.diagnostics.first_mut() {
+            first.notes.push(format!("refused: {}", self.text()));
+        }
+        refusal
+    }
+
+    /// Asks every question; what was waived, for the record.
+    fn discharge(
+        &self,
+        obligation: Obligation,
+        before: &Proc,
+        after: &Proc,
+        solver: &mut Solver,
+    ) -> Result<Option<String>, Refusal> {
+        match obligation {
+            Obligation::ByConstruction(_) => Ok(None),
+            Obligation::Proven(questions) => {
+                self.ask(&questions, before, after, solver)?;
+                Ok(None)
+            }
+            Obligation::Steps(steps) => {
+                for step in &steps {
+                    validate(&step.after).map_err(|law| self.explained(broken(self.operator.name(), &law)))?;
+                    self.ask(&step.questions, &step.before, &step.after, solver)?;
+                }
+                Ok(None)
+            }
+            Obligation::Waived { what } => Ok(Some(format!("{}: {what}", self.text()))),
+        }
+    }
+
+    fn ask(&self, questions: &[Question], before: &Proc, after: &Proc, solver: &mut Solver) -> Result<(), Refusal> {
+        for question in questions {
+            question.answer(before, after, solver).map_err(|unproven| {
+                let proc = match question.side() {
+                    Side::Before => before,
+                    Side::After => after,
+                };
+                self.explained(unshown(self.operator.name(), unproven, proc))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The refusal for a condition on `proc` that was not shown.
+fn unshown(operator: &str, unproven: Unproven, proc: &Proc) -> Refusal {
+    let verb = if unproven.unknown { "could not decide whether" } else { "cannot show that" };
+    let mut diagnostic = Diagnostic::error(codes::REFUSED, format!("`{operator}` {verb} {}", unproven.condition));
+    if let Some(counterexample) = &unproven.counterexample {
+        diagnostic = diagnostic.note(format!("it fails for {counterexample}"));
+    }
+    if let Some(place) = unproven.place {
+        diagnostic = diagnostic.note(crate::print::marked(proc, &Place::Node(place)));
+    }
+    diagnostic.hints.extend(unproven.hint);
+    Refusal::new(RefusalKind::Scheduling, operator, diagnostic)
+}
+
+/// Adds the procedure with the first place among the arguments marked.
+fn marked(mut refusal: Refusal, proc: &Proc, arguments: &Arguments) -> Refusal {
+    let place = arguments.values.iter().find_map(|(_, value)| place_of(value));
+    if let (Some(first), Some(place)) = (refusal.diagnostics.first_mut(), place) {
+        first.notes.push(crate::print::marked(proc, &place));
+    }
+    refusal
+}
+
+fn place_of(value: &Value) -> Option<Place> {
+    match value {
+        Value::Path(at) => Some(Place::Node(at.clone())),
+        Value::Block(block) => Some(Place::Block(block.clone())),
+        Value::Gap(gap) => Some(Place::Gap(gap.clone())),
+        Value::Arg(at) => Some(Place::Arg(*at)),
+        Value::List(values) => values.iter().find_map(place_of),
+        Value::None
+        | Value::Text(_)
+        | Value::Int(_)
+        | Value::Bool(_)
+        | Value::Memory(_)
+        | Value::Precision(_)
+        | Value::Procedure(_)
+        | Value::Expr(_)
+        | Value::Window { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

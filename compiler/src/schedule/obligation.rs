@@ -2,6 +2,7 @@
 
 use crate::analysis::conditions::Question;
 use crate::cursor::Editor;
+use crate::loop_ir::Proc;
 
 /// Why an edit keeps the meaning of the procedure.
 ///
@@ -12,8 +13,18 @@ pub enum Obligation {
     ByConstruction(&'static str),
     /// Every question must be answered with a proof; "unknown" is a refusal.
     Proven(Vec<Question>),
+    /// The edit is a chain of edits, each with questions of its own about its own before and after.
+    Steps(Vec<ProofStep>),
     /// The user passed `unsafe_skip_check = True`. Recorded with what was not shown; the questions are not asked.
     Waived { what: String },
+}
+
+/// One edit of a chain: the procedure before and after it, and what must hold for it.
+#[derive(Clone, Debug)]
+pub struct ProofStep {
+    pub before: Proc,
+    pub after: Proc,
+    pub questions: Vec<Question>,
 }
 
 /// How the new procedure relates to the old one.

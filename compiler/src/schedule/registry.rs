@@ -1,9 +1,61 @@
 //! The operators in the order of the reference. A new operator is one file and one line here.
 
 use crate::schedule::operator::{Default, Operator};
+use crate::schedule::operators::{annotations, buffers, expressions, guards, loops, procedures, simplify, statements};
 
 /// Every operator.
-pub static OPERATORS: &[&dyn Operator] = &[];
+pub static OPERATORS: &[&dyn Operator] = &[
+    &simplify::operator::Simplify,
+    // statements
+    &statements::insert_pass::InsertPass,
+    &statements::delete_pass::DeletePass,
+    &statements::reorder_stmts::ReorderStmts,
+    &statements::merge_writes::MergeWrites,
+    &statements::split_write::SplitWrite,
+    &statements::fold_into_reduce::FoldIntoReduce,
+    &statements::inline_assign::InlineAssign,
+    // annotations
+    &annotations::set_precision::SetPrecision,
+    &annotations::set_window::SetWindow,
+    &annotations::set_memory::SetMemory,
+    // loops
+    &loops::divide_loop::DivideLoop,
+    &loops::mult_loops::MultLoops,
+    &loops::cut_loop::CutLoop,
+    &loops::join_loops::JoinLoops,
+    &loops::shift_loop::ShiftLoop,
+    &loops::reorder_loops::ReorderLoops,
+    &loops::unroll_loop::UnrollLoop,
+    &loops::fission::Fission,
+    &loops::fuse::Fuse,
+    &loops::remove_loop::RemoveLoop,
+    &loops::add_loop::AddLoop,
+    &loops::parallelize_loop::ParallelizeLoop,
+    // guards
+    &guards::lift_scope::LiftScope,
+    &guards::eliminate_dead_code::EliminateDeadCode,
+    &guards::specialize::Specialize,
+    // buffers
+    &buffers::stage_mem::StageMem,
+    &buffers::expand_dim::ExpandDim,
+    &buffers::rearrange_dim::RearrangeDim,
+    &buffers::divide_dim::DivideDim,
+    &buffers::mult_dim::MultDim,
+    &buffers::lift_alloc::LiftAlloc,
+    &buffers::delete_buffer::DeleteBuffer,
+    // expressions
+    &expressions::bind_expr::BindExpr,
+    &expressions::commute_expr::CommuteExpr,
+    &expressions::left_reassociate_expr::LeftReassociateExpr,
+    &expressions::rewrite_expr::RewriteExpr,
+    // procedures
+    &procedures::rename::Rename,
+    &procedures::make_instr::MakeInstr,
+    &procedures::inline::Inline,
+    &procedures::replace::Replace,
+    &procedures::replace_all::ReplaceAll,
+    &procedures::call_eqv::CallEqv,
+];
 
 /// The operator of this name.
 pub fn find(name: &str) -> Option<&'static dyn Operator> {

@@ -127,7 +127,7 @@ fn code_of(error: &starlark::Error) -> Code {
     }
 }
 
-fn limit(what: &str, cause: &str) -> Diagnostic {
+pub(crate) fn limit(what: &str, cause: &str) -> Diagnostic {
     Diagnostic::error(codes::LIMIT, format!("evaluation exceeded the limit on {what}"))
         .note(format!("the usual cause is {cause}"))
         .hint("if the program is right, raise the limit with `--limit steps=N,depth=N,memory=MiB,seconds=N`")

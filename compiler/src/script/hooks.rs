@@ -9,7 +9,7 @@ use starlark::values::dict::DictRef;
 use starlark::values::list::AllocList;
 use starlark::values::structs::AllocStruct;
 use starlark::values::tuple::TupleRef;
-use starlark::values::{Value, ValueLike};
+use starlark::values::Value;
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::memory::{Hooks, Memory, MemoryQuestion};

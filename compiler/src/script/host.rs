@@ -20,6 +20,7 @@ use crate::schedule::apply::RawArguments;
 use crate::schedule::argument::RawValue;
 use crate::schedule::{Operator, Procedure, registry};
 use crate::script::errors::refused;
+use crate::script::load;
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::words::{FormattedValue, MemoryValue, MissingValue, PrecisionValue, WordValue};
@@ -106,11 +107,12 @@ impl Host {
         procedure: &Procedure,
         positional: Vec<RawValue>,
         named: Vec<(String, RawValue)>,
+        place: String,
     ) -> starlark::Result<Procedure> {
         let before = procedure.ir().lineage.waived.len();
         let mut solver = self.solver.borrow_mut();
-        let result = crate::schedule::apply(operator, procedure, RawArguments { positional, named }, &mut solver)
-            .map_err(refused)?;
+        let arguments = RawArguments { positional, named, place };
+        let result = crate::schedule::apply(operator, procedure, arguments, &mut solver).map_err(refused)?;
         let waived = result.ir().lineage.waived.iter().skip(before).cloned();
         self.record.borrow_mut().waived.extend(waived);
         Ok(result)
@@ -125,8 +127,19 @@ impl Host {
         named: Vec<(String, RawValue)>,
     ) -> starlark::Result<Procedure> {
         match registry::find(name) {
-            Some(operator) => self.apply(operator, procedure, positional, named),
+            Some(operator) => self.apply(operator, procedure, positional, named, String::new()),
             None => Err(starlark::Error::new_other(anyhow::anyhow!("there is no operator `{name}`"))),
+        }
+    }
+
+    /// The line of the user's text that is being evaluated, such as `src/lib.exo:12`.
+    pub(crate) fn place(&self, eval: &Evaluator<'_, '_, '_>) -> String {
+        let Some(span) = eval.call_stack_top_location().and_then(|at| load::locate(self, &at)) else {
+            return String::new();
+        };
+        match &span.file {
+            Some(file) => format!("{}:{}", file.display_name, file.line_column(span.start).0),
+            None => String::new(),
         }
     }
 

@@ -193,7 +193,7 @@ pub(crate) fn with_evaluator<R>(
             eval.set_loader(&loader);
             eval.set_print_handler(&printer);
             let limited = limit(host, &mut eval);
-            let result = limited.and_then(|()| body(&mut eval));
+            let result = limited.and_then(|()| contained(|| body(&mut eval)));
             host.ticks.set(host.ticks.get() + eval.get_total_tick_count());
             result
         };
@@ -219,6 +219,24 @@ pub(crate) fn quietly<R>(
     let print = RefCell::new(&mut ignore as &mut dyn FnMut(&str));
     with_evaluator(host, &print, BTreeMap::new(), body).map(|(result, _)| result)
 }
+
+/// Starlark panics where one value would be larger than its heap can hold; that is a limit like the others.
+///
+/// The evaluator is not used again after that, so that its state does not matter.
+fn contained<R>(body: impl FnOnce() -> starlark::Result<R>) -> starlark::Result<R> {
+    let payload = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)) {
+        Ok(result) => return result,
+        Err(payload) => payload,
+    };
+    let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
+    match text.or_else(|| payload.downcast_ref::<String>().cloned()) {
+        Some(text) if text.contains(OVERSIZED) => Err(errors::failed(vec![errors::limit("memory", "a value that keeps growing")])),
+        Some(_) | None => std::panic::resume_unwind(payload),
+    }
+}
+
+/// What the evaluator's panic says when one value is too large. A panic hook may leave it out.
+pub(crate) const OVERSIZED: &str = "AlignedSize must not exceed";
 
 fn limit<'a>(host: &'a Host, eval: &mut Evaluator<'_, 'a, '_>) -> starlark::Result<()> {
     let other = starlark::Error::new_other;

@@ -11,7 +11,7 @@ use starlark::values::list::UnpackList;
 use starlark::values::none::NoneOr;
 use starlark::values::structs::AllocStruct;
 use starlark::values::tuple::UnpackTuple;
-use starlark::values::{Value, ValueLike};
+use starlark::values::Value;
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::extern_function::{ExternDefinition, ExternFunction, ExternKind};
@@ -22,7 +22,7 @@ use crate::script::errors::{as_refusal, refused};
 use crate::script::host::Host;
 use crate::script::hooks;
 use crate::script::values::cursor::CursorValue;
-use crate::script::values::operator::{OperatorValue, not_a_proc};
+use crate::script::values::operator::OperatorValue;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::words::{ExternValue, FormattedValue, MemoryValue, MissingValue, PrecisionValue};
 use crate::symbol::Identity;
@@ -240,34 +240,6 @@ fn natives(builder: &mut GlobalsBuilder) {
         let value = eval.heap().alloc(ExternValue(function));
         hooks::remember(eval, value, functions);
         Ok(value)
-    }
-
-    /// Replaces code by calls to the given instructions wherever it matches and the call is valid.
-    fn replace_all<'v>(
-        #[starlark(require = pos)] proc: Value<'v>,
-        #[starlark(require = pos)] subprocs: Value<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<ProcedureValue> {
-        let Some(procedure) = ProcedureValue::from_value(proc) else {
-            return Err(refused(not_a_proc("replace_all", proc.get_type())));
-        };
-        let items = match starlark::values::list::ListRef::from_value(subprocs) {
-            Some(list) => list.content().to_vec(),
-            None => vec![subprocs],
-        };
-        let instructions = items
-            .into_iter()
-            .map(|value| match (ProcedureValue::from_value(value), MissingValue::from_value(value)) {
-                (Some(procedure), _) => Ok(procedure.0.ir().clone()),
-                (None, Some(missing)) => Err(refused(missing.refusal())),
-                (None, None) => Err(refused(not_a_proc("replace_all", value.get_type()))),
-            })
-            .collect::<starlark::Result<Vec<_>>>()?;
-        let host = Host::of(eval)?;
-        let mut solver = host.solver.borrow_mut();
-        crate::schedule::operators::procedures::replace_all(&procedure.0, &instructions, &mut solver)
-            .map(ProcedureValue)
-            .map_err(refused)
     }
 
     /// C and header text of procs compiled together.

@@ -9,7 +9,7 @@ use starlark::values::dict::DictRef;
 use starlark::values::list::ListRef;
 use starlark::values::none::NoneType;
 use starlark::values::tuple::UnpackTuple;
-use starlark::values::{UnpackValue, Value, ValueLike};
+use starlark::values::{UnpackValue, Value};
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::interpret::{self, Comparison, Options};

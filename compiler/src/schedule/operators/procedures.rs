@@ -1,3 +1,13 @@
 //! Operators on whole procedures and calls.
-use std::sync::Arc; use crate::{analysis::Solver,diagnostic::Refusal,loop_ir::Proc,schedule::Procedure};
-pub fn replace_all(_p:&Procedure,_i:&[Arc<Proc>],_s:&mut Solver)->Result<Procedure,Refusal>{unreachable!()}
+
+pub mod call_eqv;
+pub mod inline;
+pub mod make_instr;
+pub mod rename;
+pub mod replace;
+pub mod replace_all;
+
+pub use replace_all::replace_all;
+
+#[cfg(test)]
+mod tests;

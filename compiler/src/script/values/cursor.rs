@@ -7,7 +7,7 @@ use starlark::methods_static;
 use starlark::starlark_simple_value;
 use starlark::values::list::AllocList;
 use starlark::values::{
-    Heap, NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value,
+    Heap, NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value,
 };
 
 use crate::cursor::path::{self, Node};

@@ -4,7 +4,7 @@ use allocative::Allocative;
 use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
 use starlark::values::{
-    NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value,
+    NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value,
 };
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
@@ -58,7 +58,8 @@ impl<'v> StarlarkValue<'v> for OperatorValue {
             return Err(refused(not_a_proc(self.0.name(), first.get_type())));
         };
         let rest = rest.iter().map(|value| Host::raw(*value)).collect::<starlark::Result<Vec<_>>>()?;
-        let result = Host::of(eval)?.apply(self.0, &procedure.0, rest, named)?;
+        let host = Host::of(eval)?;
+        let result = host.apply(self.0, &procedure.0, rest, named, host.place(eval))?;
         Ok(eval.heap().alloc(ProcedureValue(result)))
     }
 }

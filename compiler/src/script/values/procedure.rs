@@ -5,7 +5,7 @@ use starlark::environment::{Methods, MethodsBuilder};
 use starlark::eval::Evaluator;
 use starlark::starlark_simple_value;
 use starlark::values::{
-    NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value,
+    NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value,
 };
 use starlark::{methods_static, starlark_module};
 

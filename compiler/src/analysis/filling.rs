@@ -1,0 +1,80 @@
+//! Is every element of a window written before any of it is read?
+
+use crate::analysis::commute::block_effects;
+use crate::analysis::conditions::{Unproven, misplaced};
+use crate::analysis::effects::{AccessKind, Cell};
+use crate::analysis::facts::{Facts, Verified};
+use crate::analysis::formula::Formula;
+use crate::analysis::linear::Linear;
+use crate::analysis::overlap;
+use crate::analysis::solver::Solver;
+use crate::cursor::path::{BlockPlace, Path};
+use crate::loop_ir::declarations::{RootAccess, window_shape};
+use crate::loop_ir::{Access, Proc};
+use crate::print::Names;
+use crate::symbol::Sym;
+
+/// Answers [`Question::FilledFirst`](crate::analysis::conditions::Question::FilledFirst).
+///
+/// For an arbitrary element of the window: some sure write of the block reaches it, and every access of the block that
+/// sees the old value of its location misses it.
+pub(crate) fn filled_first(
+    proc: &Proc,
+    block: &BlockPlace,
+    buffer: &Sym,
+    window: &[Access],
+    solver: &mut Solver,
+) -> Result<(), Unproven> {
+    let Some((facts, effects)) = block_effects(proc, block, solver) else { return Err(misplaced("the statements")) };
+    let names = Names::of(proc);
+    let failed = |condition: String, why: &Verified| Err(Unproven::new(condition).with(why, &names));
+    let Some(element) = element(&facts, buffer, window) else {
+        return Err(misplaced("a window with affine bounds"));
+    };
+    let target = element.coords.clone().unwrap_or_default();
+    let mut left = vec![overlap::unwritten(&effects, &element.root, &target)];
+    left.extend(element.guard.iter().cloned());
+    match overlap::impossible(&facts, Formula::and(left), solver) {
+        Verified::Yes => {}
+        why => return failed(format!("the block writes all of the window of `{}`", names.get(buffer)), &why),
+    }
+    for cell in effects.of_root(&element.root).filter(|cell| cell.kind.observes()) {
+        let seen = Formula::and(vec![overlap::meeting(cell, &element), overlap::exposed(cell, &effects)]);
+        match overlap::impossible(&facts, seen, solver) {
+            Verified::Yes => {}
+            why => return failed(format!("the block writes `{}` before it reads it", names.get(buffer)), &why),
+        }
+    }
+    Ok(())
+}
+
+/// An arbitrary element of the window, as an access of the buffer that owns it.
+fn element(facts: &Facts, buffer: &Sym, window: &[Access]) -> Option<Cell> {
+    let alias = facts.scope.window(buffer, window)?;
+    let mut guard = Vec::new();
+    let mut free: Vec<Linear> = Vec::new();
+    for extent in window_shape(window) {
+        let index = Linear::symbol(&Sym::new("element"));
+        guard.push(Formula::at_most(&Linear::constant(0), &index)?);
+        guard.push(Formula::below(&index, &facts.index(&extent)?)?);
+        free.push(index);
+    }
+    let coords = alias
+        .dims
+        .iter()
+        .map(|dim| match dim {
+            RootAccess::Point(point) => facts.index(point),
+            RootAccess::Shifted { dim, offset } => facts.index(offset)?.add(free.get(*dim)?),
+        })
+        .collect::<Option<Vec<Linear>>>()?;
+    Some(Cell {
+        kind: AccessKind::Read,
+        root: alias.root,
+        coords: Some(coords),
+        bound: Vec::new(),
+        guard,
+        exact: true,
+        ticks: Vec::new(),
+        at: Path::root(),
+    })
+}

@@ -1,0 +1,75 @@
+//! Arguments that are new object code: expressions and windows, read in the scope of a place.
+
+use crate::cursor::{Path, Place, path};
+use crate::diagnostic::Refusal;
+use crate::loop_ir::{Expr, build};
+use crate::schedule::argument::{RawValue, Reader};
+use crate::schedule::operator::Value;
+use crate::syntax::fragment;
+
+const EXPRESSION: &str = "an expression: a number, text, or FormattedExprStr";
+
+impl Reader<'_> {
+    pub(super) fn new_expr(&self, context: &str, raw: &RawValue) -> Result<Value, Refusal> {
+        match raw {
+            RawValue::Int(value) => Ok(Value::Expr(build::int(*value))),
+            RawValue::Float(value) => Ok(Value::Expr(build::real(*value))),
+            RawValue::Text(text) => {
+                let at = self.context(context)?;
+                let expr = fragment::expr(text, self.proc(), &at).map_err(|error| self.unreadable(error))?;
+                Ok(Value::Expr(expr))
+            }
+            RawValue::Formatted { text, holes } => {
+                let at = self.context(context)?;
+                let holes = holes.iter().map(|hole| self.hole(hole)).collect::<Result<Vec<Expr>, Refusal>>()?;
+                let expr = fragment::formatted(text, &holes, self.proc(), &at);
+                expr.map(Value::Expr).map_err(|error| self.unreadable(error))
+            }
+            other => Err(self.wrong_kind(EXPRESSION, other)),
+        }
+    }
+
+    /// The expression that fills a hole; cursors of earlier versions are carried forward.
+    fn hole(&self, cursor: &crate::schedule::procedure::Cursor) -> Result<Expr, Refusal> {
+        match self.forwarded(cursor)? {
+            Place::Node(at) => path::expr(self.proc(), &at).cloned(),
+            _ => None,
+        }
+        .ok_or_else(|| self.wrong_value("has a hole that is not filled by an expression"))
+    }
+
+    pub(super) fn window(&self, context: &str, raw: &RawValue) -> Result<Value, Refusal> {
+        let RawValue::Text(text) = raw else {
+            return Err(self.wrong_kind("a window as text, such as \"x[0:8, i]\"", raw));
+        };
+        let at = self.context(context)?;
+        let (name, idx) = fragment::window(text, self.proc(), &at).map_err(|error| self.unreadable(error))?;
+        Ok(Value::Window { name, idx })
+    }
+
+    /// The statement before which a fragment is read, given by an earlier parameter.
+    fn context(&self, parameter: &str) -> Result<Path, Refusal> {
+        let mut value = self.done.get(parameter)?;
+        while let Value::List(values) = value {
+            value = values.first().ok_or_else(|| self.wrong_value(format!("needs a place in `{parameter}`")))?;
+        }
+        let at = match value {
+            Value::Path(at) => at.statement(),
+            Value::Block(block) => Some(block.statement(0)),
+            Value::Gap(gap) => Some(gap.anchor.clone()),
+            // The declaration of an argument: the scope before the first statement.
+            Value::Arg(_) => Some(Path::root().child(crate::cursor::Step::Body(0))),
+            Value::None
+            | Value::Text(_)
+            | Value::Int(_)
+            | Value::Bool(_)
+            | Value::List(_)
+            | Value::Memory(_)
+            | Value::Precision(_)
+            | Value::Procedure(_)
+            | Value::Expr(_)
+            | Value::Window { .. } => None,
+        };
+        at.ok_or_else(|| self.wrong_value(format!("is read at the place of `{parameter}`, which is not one")))
+    }
+}

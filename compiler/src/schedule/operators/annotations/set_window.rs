@@ -1,0 +1,57 @@
+//! `set_window`: whether a parameter is a window or a dense buffer.
+
+use std::sync::Arc;
+
+use crate::analysis::conditions::{Question, Side};
+use crate::analysis::solver::Solver;
+use crate::cursor::Editor;
+use crate::cursor::path::Path;
+use crate::diagnostic::Refusal;
+use crate::loop_ir::{ArgType, Proc};
+use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Value};
+
+pub struct SetWindow;
+
+impl Operator for SetWindow {
+    fn name(&self) -> &'static str {
+        "set_window"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[
+            Parameter { name: "cursor", kind: Kind::Arg, default: None },
+            Parameter { name: "is_window", kind: Kind::Bool, default: Some(Default::Bool(true)) },
+        ]
+    }
+
+    fn help(&self) -> Help {
+        Help {
+            summary: "makes a tensor argument a window, or a window a dense tensor",
+            text: "A window may have any strides; a tensor is dense. Every call that the buffer is passed to is checked \
+                   again.\n\
+                   Cursors keep their places.",
+            example: "@proc\n\
+                      def set(x: f32[8]):\n\
+                      \x20   x[0] = 1.0\n\
+                      print(set_window(set, \"x\"))\n",
+            prints: "def set(x: [f32][8] @ DRAM):\n\
+                     \x20   x[0] = 1.0\n",
+        }
+    }
+
+    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
+        let is_window = arguments.bool("is_window")?;
+        let Value::Arg(at) = arguments.get("cursor")? else {
+            return Err(arguments.argument("`cursor` needs an argument of the procedure"));
+        };
+        let mut edited = Editor::new(proc);
+        match edited.header().args.get_mut(*at).map(|arg| &mut arg.ty) {
+            Some(ArgType::Data(ty)) if ty.rank() > 0 => ty.is_window = is_window,
+            Some(ArgType::Data(_) | ArgType::Control(_)) | None => {
+                return Err(arguments.scheduling("only an argument with dimensions can be a window"));
+            }
+        }
+        let question = Question::CallsValid { side: Side::After, under: Path::root() };
+        Ok(Proposal::same(edited, Obligation::Proven(vec![question])))
+    }
+}

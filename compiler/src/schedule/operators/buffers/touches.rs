@@ -1,0 +1,75 @@
+//! Whether code may read or write a buffer, through windows and calls too.
+
+use std::collections::BTreeSet;
+
+use crate::loop_ir::{ArgType, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
+use crate::symbol::Sym;
+
+/// What code may do with a buffer. An over-approximation: `false` is certain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::schedule::operators) struct Touches {
+    pub(in crate::schedule::operators) reads: bool,
+    pub(in crate::schedule::operators) writes: bool,
+}
+
+impl Touches {
+    fn add(&mut self, other: Touches) {
+        self.reads |= other.reads;
+        self.writes |= other.writes;
+    }
+}
+
+/// What a block may do with the buffer behind a name, also under names that the block gives it.
+pub(in crate::schedule::operators) fn in_block(block: &[Stmt], name: &Sym) -> Touches {
+    let mut names = BTreeSet::from([name.clone()]);
+    let mut touches = Touches::default();
+    // Windows are declared before they are used, so one walk in source order sees every alias in time.
+    visit::each_stmt(block, &mut |stmt| {
+        match &stmt.kind {
+            StmtKind::Window { name, rhs } => {
+                if visit::named(rhs).is_some_and(|base| names.contains(base)) {
+                    names.insert(name.clone());
+                }
+            }
+            StmtKind::Assign { name, .. } => touches.writes |= names.contains(name),
+            StmtKind::Reduce { name, .. } if names.contains(name) => {
+                touches.add(Touches { reads: true, writes: true });
+            }
+            StmtKind::Call { callee, args } => {
+                for (at, arg) in args.iter().enumerate() {
+                    if visit::named(arg).is_some_and(|base| names.contains(base)) {
+                        touches.add(by_callee(callee, at));
+                    }
+                }
+                return;
+            }
+            StmtKind::Reduce { .. }
+            | StmtKind::Pass
+            | StmtKind::If { .. }
+            | StmtKind::For { .. }
+            | StmtKind::Alloc { .. } => {}
+        }
+        if !matches!(stmt.kind, StmtKind::Window { .. }) {
+            visit::each_own_expr(stmt, &mut |expr| touches.reads |= reads(expr, &names));
+        }
+    });
+    touches
+}
+
+fn reads(expr: &Expr, names: &BTreeSet<Sym>) -> bool {
+    let mut found = false;
+    visit::each_expr(expr, &mut |node| {
+        if let ExprKind::Read { name, .. } = &node.kind {
+            found |= names.contains(name);
+        }
+    });
+    found
+}
+
+/// What a callee may do with its parameter at a position.
+pub(in crate::schedule::operators) fn by_callee(callee: &Proc, at: usize) -> Touches {
+    match callee.args.get(at) {
+        Some(arg) if matches!(arg.ty, ArgType::Data(_)) => in_block(&callee.body, &arg.name),
+        Some(_) | None => Touches::default(),
+    }
+}

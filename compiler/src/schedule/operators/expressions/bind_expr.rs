@@ -1,0 +1,201 @@
+//! `bind_expr`: a value gets a name.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::analysis::conditions::{Question, Side};
+use crate::analysis::solver::Solver;
+use crate::cursor::Editor;
+use crate::cursor::path::{self, Path, Step};
+use crate::diagnostic::Refusal;
+use crate::hardware::memory::Memory;
+use crate::hardware::precision::Precision;
+use crate::loop_ir::declarations::Declarations;
+use crate::loop_ir::{DataType, Expr, ExprKind, Proc, StmtKind, Ty, build, visit};
+use crate::schedule::obligation::{Obligation, Proposal};
+use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
+use crate::schedule::operators::buffers::touches;
+use crate::source::Span;
+use crate::symbol::Sym;
+
+pub struct BindExpr;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "expr_cursors", kind: Kind::Exprs, default: None },
+    Parameter { name: "new_name", kind: Kind::Name, default: None },
+];
+
+impl Operator for BindExpr {
+    fn name(&self) -> &'static str {
+        "bind_expr"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn help(&self) -> Help {
+        Help {
+            summary: "compute an expression once and read the result instead",
+            text: "Puts `new_name: T @ DRAM` and `new_name = e` before the first statement that is given (before the \
+                statement around all of them, where there are several) and reads `new_name` there. Expressions that differ \
+                from the first one are left alone. `e` must not use names that are bound between the new assignment and \
+                the places, and must have the same value at all of them. Statements keep their cursors.",
+            example: "\
+@proc
+def f(x: f32[8], y: f32[8]):
+    for i in seq(0, 8):
+        y[i] = x[i] * x[i]
+
+print(bind_expr(f, \"x[_]\", \"t\"))
+",
+            prints: "\
+def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
+    for i in seq(0, 8):
+        t: f32 @ DRAM
+        t = x[i]
+        y[i] = t * t
+",
+        }
+    }
+
+    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
+        let paths = arguments.paths("expr_cursors")?;
+        let first = *paths.first().ok_or_else(|| arguments.argument("no expression is given"))?;
+        let bound = path::expr(proc, first).ok_or_else(|| arguments.argument("the cursor points to no expression"))?;
+        if bound.ty != Ty::Data || matches!(bound.kind, ExprKind::Window { .. }) {
+            return Err(arguments.argument("only data expressions can be bound"));
+        }
+        let places: Vec<Path> = equal_places(proc, &paths, bound);
+        let anchor = anchor(&places).ok_or_else(|| arguments.argument("an expression belongs to no statement"))?;
+        check_names(proc, arguments, &anchor, bound)?;
+        let precision = precision(proc, arguments, bound)?;
+        let mut questions = Vec::new();
+        for place in &places {
+            let stmt = place.statement().ok_or_else(|| arguments.argument("an expression belongs to no statement"))?;
+            check_argument(proc, arguments, &stmt, place, bound)?;
+            if stmt != anchor {
+                let exprs = vec![bound.clone()];
+                questions.push(Question::Unchanged { side: Side::Before, from: anchor.clone(), to: stmt, exprs });
+            } else if place.0.len() == stmt.0.len() + 1 && matches!(place.last(), Some(Step::Arg(_))) {
+                questions.push(Question::CallsValid { side: Side::After, under: Path::root() });
+            }
+        }
+        // Only what already stands at the anchor is sure to be computed there.
+        if questions.iter().any(|question| matches!(question, Question::Unchanged { .. })) {
+            let mut used = BTreeSet::new();
+            visit::expr_symbols(bound, &mut used);
+            let declarations = Declarations::of(proc);
+            let roots: BTreeSet<Sym> = used.iter().filter_map(|name| declarations.root(name)).collect();
+            questions.extend(roots.into_iter().map(|buffer| Question::BufferInBounds { side: Side::After, buffer }));
+        }
+        let name = Sym::new(arguments.text("new_name")?);
+        let read = build::element(&name, Vec::new());
+        let mut editor = Editor::new(proc);
+        let replaced = places.iter().map(|place| (place.clone(), read.clone())).collect();
+        editor.replace_exprs(replaced).map_err(|gone| arguments.bug(gone))?;
+        let ty = DataType::scalar(precision);
+        let alloc = StmtKind::Alloc { name: name.clone(), ty, mem: Memory::dram() };
+        let assign = StmtKind::Assign { name, idx: Vec::new(), rhs: bound.clone() };
+        let new = [alloc, assign].map(|kind| build::stmt(kind, &Span::none())).to_vec();
+        let (parent, orelse, at) = anchor.list_position().ok_or_else(|| arguments.argument("not a statement"))?;
+        editor.insert_at(&parent, orelse, at, new).map_err(|gone| arguments.bug(gone))?;
+        let obligation = match questions.is_empty() {
+            true => Obligation::ByConstruction("the value is computed just before the statement that used it"),
+            false => Obligation::Proven(questions),
+        };
+        Ok(Proposal::same(editor, obligation))
+    }
+}
+
+/// The given places that hold the same expression (same symbols, not merely the same text), without duplicates.
+fn equal_places(proc: &Proc, paths: &[&Path], bound: &Expr) -> Vec<Path> {
+    let mut places: Vec<Path> = Vec::new();
+    for at in paths {
+        if path::expr(proc, at) == Some(bound) && !places.contains(at) {
+            places.push((*at).clone());
+        }
+    }
+    places
+}
+
+/// The statement before which the value is computed: that of the only place, or the one in the innermost list that
+/// holds all places, at or around the earliest.
+fn anchor(places: &[Path]) -> Option<Path> {
+    let statements: Vec<Path> = places.iter().map(Path::statement).collect::<Option<_>>()?;
+    let first = statements.first()?;
+    let mut common = first.0.len();
+    for other in &statements {
+        let shared = first.0.iter().zip(&other.0).take_while(|(a, b)| a == b).count();
+        // One step further is the statement in the common list, unless both are one statement.
+        let step = match (first.0.get(shared), other.0.get(shared)) {
+            (None, None) => shared,
+            // Paths that part between the branches of one `if`: compute before the `if`.
+            (Some(Step::Body(_)), Some(Step::Orelse(_))) | (Some(Step::Orelse(_)), Some(Step::Body(_))) => shared,
+            _ => shared + 1,
+        };
+        common = common.min(step);
+    }
+    let anchor = Path(first.0.get(..common)?.to_vec());
+    // The earliest sibling that leads to a place.
+    let parent = anchor.parent()?;
+    let (orelse, _) = anchor.last()?.in_list()?;
+    let earliest = statements
+        .iter()
+        .filter_map(|at| at.0.get(common - 1).and_then(|step| step.in_list()))
+        .filter(|(other, _)| *other == orelse)
+        .map(|(_, at)| at)
+        .min()?;
+    Some(parent.child(Step::statement(orelse, earliest)))
+}
+
+/// What the expression mentions must exist at the anchor.
+fn check_names(proc: &Proc, arguments: &Arguments, anchor: &Path, bound: &Expr) -> Result<(), Refusal> {
+    let (parent, orelse, at) = anchor.list_position().ok_or_else(|| arguments.argument("not a statement"))?;
+    let list = path::list(proc, &parent, orelse).unwrap_or_default();
+    let inner = visit::bound_symbols(list.get(at..).unwrap_or_default());
+    let mut used = BTreeSet::new();
+    visit::expr_symbols(bound, &mut used);
+    match used.iter().find(|name| inner.contains(*name)) {
+        Some(name) => Err(arguments.scheduling(format!(
+            "`{name}` does not exist yet where the value would be computed; bind the expressions one by one"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A scalar is passed by reference: binding it is only right when the callee does not write it.
+fn check_argument(proc: &Proc, arguments: &Arguments, stmt: &Path, place: &Path, bound: &Expr) -> Result<(), Refusal> {
+    let (Some(StmtKind::Call { callee, .. }), Some(Step::Arg(position)), true) =
+        (path::stmt(proc, stmt).map(|stmt| &stmt.kind), place.last(), place.0.len() == stmt.0.len() + 1)
+    else {
+        return Ok(());
+    };
+    let scalar = visit::named(bound).and_then(|name| Declarations::of(proc).shape(name)).is_some_and(|s| s.is_empty());
+    if !scalar || touches::by_callee(callee, position).writes {
+        return Err(arguments.scheduling(format!("`{}` takes that argument by reference", callee.name)));
+    }
+    Ok(())
+}
+
+/// The one precision of all operands.
+fn precision(proc: &Proc, arguments: &Arguments, bound: &Expr) -> Result<Precision, Refusal> {
+    let declarations = Declarations::of(proc);
+    let mut found = BTreeSet::new();
+    visit::each_expr(bound, &mut |node| {
+        if let ExprKind::Read { name, .. } = &node.kind
+            && node.ty == Ty::Data
+        {
+            found.extend(declarations.precision(name));
+        }
+    });
+    let concrete: Vec<Precision> = found.iter().copied().filter(|precision| *precision != Precision::R).collect();
+    match concrete.as_slice() {
+        [] => Ok(Precision::R),
+        [one] => Ok(*one),
+        [one, other, ..] => {
+            let message = format!("the operands have the precisions `{}` and `{}`", one.word(), other.word());
+            Err(arguments.scheduling(message))
+        }
+    }
+}

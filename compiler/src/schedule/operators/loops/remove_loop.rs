@@ -1,0 +1,84 @@
+//! `remove_loop`: a loop whose iterations all do the same, replaced by one of them.
+
+use std::sync::Arc;
+
+use crate::analysis::conditions::{Question, Side};
+use crate::analysis::solver::Solver;
+use crate::cursor::editor::NoSuchPlace;
+use crate::cursor::path::{Path, Step};
+use crate::cursor::{BlockPlace, Editor};
+use crate::diagnostic::Refusal;
+use crate::loop_ir::{BinaryOp, Proc, StmtKind, build, visit};
+use crate::schedule::target::Loop;
+use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal};
+
+pub struct RemoveLoop;
+
+impl Operator for RemoveLoop {
+    fn name(&self) -> &'static str {
+        "remove_loop"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[
+            Parameter { name: "loop_cursor", kind: Kind::For, default: None },
+            Parameter { name: "unsafe_skip_check", kind: Kind::Bool, default: Some(Default::Bool(false)) },
+        ]
+    }
+
+    fn help(&self) -> Help {
+        Help {
+            summary: "replaces a loop by its body",
+            text: "The body must not mention the iterator, and running it again right after itself must change nothing. \
+                   Where the loop may have no iteration, the body is put under a test for that.\n\
+                   Cursors to the loop die; those into its body follow it.",
+            example: "@proc\n\
+                      def set(n: size, x: f32):\n\
+                      \x20   for i in seq(0, n):\n\
+                      \x20       x = 1.0\n\
+                      print(remove_loop(set, \"i\"))\n",
+            prints: "def set(n: size, x: f32 @ DRAM):\n\
+                     \x20   x = 1.0\n",
+        }
+    }
+
+    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
+        let at = arguments.path("loop_cursor")?;
+        let removed = Loop::at(proc, at, arguments)?;
+        if visit::block_mentions(&removed.body, &removed.iter) {
+            return Err(arguments.scheduling(format!("the body of the loop mentions its iterator `{}`", removed.iter)));
+        }
+        let runs = Question::Holds {
+            side: Side::Before,
+            at: at.clone(),
+            cond: build::binary(BinaryOp::Gt, removed.hi.clone(), removed.lo.clone()),
+            what: "the loop has an iteration".to_string(),
+        };
+        let block = BlockPlace { parent: at.clone(), orelse: false, lo: 0, hi: removed.body.len() };
+        let mut questions = vec![Question::Idempotent { side: Side::Before, block }];
+        let guarded = runs.answer(proc, proc, solver).is_err();
+        if !guarded {
+            questions.push(runs);
+        }
+        let edited = unwrapped(proc, at, &removed, guarded).map_err(|gone| arguments.bug(gone))?;
+        let obligation = match arguments.bool("unsafe_skip_check")? {
+            true => Obligation::Waived { what: "the body is idempotent".to_string() },
+            false => Obligation::Proven(questions),
+        };
+        Ok(Proposal::same(edited, obligation))
+    }
+}
+
+fn unwrapped(proc: &Proc, at: &Path, removed: &Loop, guarded: bool) -> Result<Editor, NoSuchPlace> {
+    let mut edited = Editor::new(proc);
+    edited.unwrap(at, false)?;
+    if guarded {
+        let (parent, orelse, lo) = at.list_position().ok_or(NoSuchPlace)?;
+        let run = BlockPlace { parent, orelse, lo, hi: lo + removed.body.len() };
+        let cond = build::binary(BinaryOp::Gt, removed.hi.clone(), removed.lo.clone());
+        edited.wrap(&run, &[Step::Body(0)], |body| {
+            build::stmt(StmtKind::If { cond, body, orelse: Vec::new() }, &removed.span)
+        })?;
+    }
+    Ok(edited)
+}

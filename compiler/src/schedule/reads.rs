@@ -1,0 +1,29 @@
+//! What data an expression reads: which buffers, behind windows, and in which precisions.
+
+use std::collections::BTreeSet;
+
+use crate::hardware::precision::Precision;
+use crate::loop_ir::declarations::Declarations;
+use crate::loop_ir::{Expr, visit};
+use crate::symbol::Sym;
+
+/// The buffers that own what an expression reads.
+pub fn roots(expr: &Expr, declarations: &Declarations) -> BTreeSet<Sym> {
+    let mut roots = BTreeSet::new();
+    visit::each_expr(expr, &mut |node| {
+        if let Some(name) = visit::named(node) {
+            roots.extend(declarations.root(name));
+        }
+    });
+    roots
+}
+
+/// Whether an expression reads the buffer behind a data name, at whatever index.
+pub fn reads_buffer(expr: &Expr, name: &Sym, declarations: &Declarations) -> bool {
+    declarations.root(name).is_some_and(|root| roots(expr, declarations).contains(&root))
+}
+
+/// The precisions of what an expression reads; literals take any.
+pub fn precisions(expr: &Expr, declarations: &Declarations) -> BTreeSet<Precision> {
+    roots(expr, declarations).iter().filter_map(|root| declarations.precision(root)).collect()
+}
