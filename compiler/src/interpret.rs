@@ -34,7 +34,7 @@ pub enum FaultKind {
     Shape,
     /// An assert of a callee that does not hold at the call.
     Assertion,
-    /// Two arguments of a call that share an element.
+    /// A callee that writes an element which two of its arguments share.
     Aliasing,
     /// Two iterations of a `par` loop that touch one element, at least one of them writing.
     Race,

@@ -2,6 +2,11 @@
 
 pub mod program;
 pub mod front;
+pub mod definition;
+pub mod places;
+pub mod arguments;
+pub mod schedule;
+mod shrink;
 
 #[cfg(test)]
 mod tests;

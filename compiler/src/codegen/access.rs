@@ -2,7 +2,7 @@
 
 use crate::codegen::c_tree::CExpr;
 use crate::codegen::function::FunctionLowering;
-use crate::codegen::index::{product, sum};
+use crate::codegen::index::{chained_product, product, sum};
 use crate::codegen::memory::WindowBase;
 use crate::codegen::unit::Layout;
 use crate::hardware::precision::Precision;
@@ -78,7 +78,7 @@ impl FunctionLowering<'_, '_> {
         let mut offset = CExpr::Int(0);
         for (index, stride) in idx.iter().zip(strides) {
             let index = self.subscript(index);
-            offset = sum(offset, product(index, stride));
+            offset = sum(offset, chained_product(index, stride));
         }
         offset
     }
@@ -130,7 +130,7 @@ impl FunctionLowering<'_, '_> {
             Storage::Struct => true,
         };
         let strides = self.strides(name);
-        let indices: Vec<CExpr> = idx.iter().map(|index| self.control(index)).collect();
+        let indices: Vec<CExpr> = idx.iter().map(|index| self.subscript(index)).collect();
         let Some(memory) = self.declarations.memory(name) else {
             return self.element(name, idx, span);
         };

@@ -8,9 +8,9 @@ use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
 /// Where an index expression stands; the two print divisions differently and only subscripts are simplified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// Conditions, loop bounds, arguments of calls, windows.
+    /// Conditions, loop bounds, arguments of calls.
     Control,
-    /// Offsets of elements, extents of allocations.
+    /// Offsets of elements, starts of windows, extents of allocations.
     Subscript,
 }
 
@@ -162,5 +162,13 @@ pub fn product(left: CExpr, right: CExpr) -> CExpr {
         (CExpr::Int(1), _) => right,
         (_, CExpr::Int(1)) => left,
         _ => CExpr::binary(COp::Mul, left, right),
+    }
+}
+
+/// `index * stride`, the factors of the stride one after the other instead of in parentheses.
+pub fn chained_product(index: CExpr, stride: CExpr) -> CExpr {
+    match stride {
+        CExpr::Binary { op: COp::Mul, lhs, rhs } => chained_product(chained_product(index, *lhs), *rhs),
+        factor => product(index, factor),
     }
 }

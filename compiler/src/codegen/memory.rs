@@ -238,7 +238,7 @@ fn window_offset(indices: &[CExpr], strides: &[CExpr]) -> CExpr {
             (CExpr::Int(1), stride) => stride.clone(),
             (index, stride) => {
                 let stride = if stride.text().len() == 1 { stride.clone() } else { stride.clone().paren() };
-                CExpr::binary(COp::Mul, index.clone().paren(), stride)
+                CExpr::binary(COp::Mul, CExpr::Paren(Box::new(index.clone())), stride)
             }
         };
         sum = Some(match sum {

@@ -191,6 +191,16 @@ fn block(place: &BlockPlace, step: &Forward) -> Option<BlockPlace> {
     {
         return Some(BlockPlace { hi: place.hi - (hi - lo - 1), ..place.clone() });
     }
+    if let Forward::Move { parent, orelse, lo, hi, to_parent, to_orelse, to_at } = step
+        && (&place.parent, place.orelse) == (parent, *orelse)
+        && (parent, orelse) == (to_parent, to_orelse)
+        && place.lo <= *lo
+        && *hi <= place.hi
+        && (place.lo..=place.hi).contains(to_at)
+    {
+        // Statements changed places inside the block.
+        return Some(place.clone());
+    }
     // Everything else is decided by where the ends go; they must stay neighbours in one list.
     let first = node(&place.statement(0), step)?;
     let last = node(&place.statement(place.len().checked_sub(1)?), step)?;

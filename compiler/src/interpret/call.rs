@@ -39,9 +39,12 @@ impl<D: Domain> Machine<'_, D> {
             let message = format!("'{}' takes {} arguments, not {}", callee.name, callee.args.len(), args.len());
             return fault(FaultKind::Malformed, message, span);
         }
-        refuse_overlap(callee, &actuals, span)?;
         let mut inner = enter(callee, &actuals, Caller::Proc, span)?;
-        self.block(&callee.body, &mut inner)
+        let calls_outside = self.shared.len();
+        self.shared.extend(overlaps(callee, &actuals));
+        self.block(&callee.body, &mut inner)?;
+        self.shared.truncate(calls_outside);
+        Ok(())
     }
 
     /// Runs a proc from inputs to outputs.
@@ -126,7 +129,15 @@ fn actual_view(actual: &Expr, frame: &Frame) -> Step<View> {
     }
 }
 
-fn refuse_overlap(callee: &Proc, actuals: &[Binding], span: &Span) -> Step<()> {
+/// Elements that two arguments of one call share: the callee may read them through both, but not write them.
+pub(super) struct Shared {
+    pub(super) buffer: usize,
+    pub(super) places: BTreeSet<i64>,
+    /// Which arguments of which callee.
+    pub(super) what: String,
+}
+
+fn overlaps(callee: &Proc, actuals: &[Binding]) -> Vec<Shared> {
     let views: Vec<(&Arg, &View)> = callee
         .args
         .iter()
@@ -136,20 +147,18 @@ fn refuse_overlap(callee: &Proc, actuals: &[Binding], span: &Span) -> Step<()> {
             Binding::Control(_) => None,
         })
         .collect();
+    let mut found = Vec::new();
     for (at, (first, view)) in views.iter().enumerate() {
-        for (second, other) in views.iter().skip(at + 1) {
-            if view.buffer != other.buffer {
-                continue;
-            }
-            let places: BTreeSet<i64> = view.places().into_iter().collect();
-            if other.places().iter().any(|place| places.contains(place)) {
-                let message =
-                    format!("arguments '{}' and '{}' of '{}' share an element", first.name, second.name, callee.name);
-                return fault(FaultKind::Aliasing, message, span);
+        for (second, other) in views.iter().skip(at + 1).filter(|(_, other)| other.buffer == view.buffer) {
+            let one: BTreeSet<i64> = view.places().into_iter().collect();
+            let places: BTreeSet<i64> = other.places().into_iter().filter(|place| one.contains(place)).collect();
+            if !places.is_empty() {
+                let what = format!("arguments '{}' and '{}' of '{}'", first.name, second.name, callee.name);
+                found.push(Shared { buffer: view.buffer, places, what });
             }
         }
     }
-    Ok(())
+    found
 }
 
 /// Binds arguments in a new frame and checks everything that the proc assumes about them.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::hardware::precision::Precision;
 use crate::interpret::FaultKind;
+use crate::interpret::call::Shared;
 use crate::interpret::domain::Domain;
 use crate::interpret::frame::{Binding, ControlValue, Frame, Step, View, dense_strides, fault};
 use crate::loop_ir::{DataType, Expr, ExprKind, LoopMode, Stmt, StmtKind, visit};
@@ -57,12 +58,14 @@ pub(super) struct Machine<'a, D: Domain> {
     pub(super) domain: &'a D,
     pub(super) buffers: Vec<Buffer<D::Value>>,
     parallel: Vec<Parallel>,
+    /// What the arguments of the calls that are running share.
+    pub(super) shared: Vec<Shared>,
     budget: u64,
 }
 
 impl<'a, D: Domain> Machine<'a, D> {
     pub(super) fn new(domain: &'a D, budget: u64) -> Self {
-        Machine { domain, buffers: Vec::new(), parallel: Vec::new(), budget }
+        Machine { domain, buffers: Vec::new(), parallel: Vec::new(), shared: Vec::new(), budget }
     }
 
     fn spend(&mut self, steps: u64, span: &Span) -> Step<()> {
@@ -232,6 +235,12 @@ impl<'a, D: Domain> Machine<'a, D> {
 
     fn write(&mut self, place: (usize, usize), value: D::Value, name: &Sym, span: &Span) -> Step<()> {
         self.touch(place, true, name, span)?;
+        let at = place.1 as i64;
+        if let Some(shared) = self.shared.iter().find(|shared| shared.buffer == place.0 && shared.places.contains(&at))
+        {
+            let message = format!("'{name}' is written where {} share an element", shared.what);
+            return fault(FaultKind::Aliasing, message, span);
+        }
         let domain = self.domain;
         let Some(buffer) = self.buffers.get_mut(place.0) else {
             return fault(FaultKind::Malformed, format!("'{name}' has no memory here"), span);

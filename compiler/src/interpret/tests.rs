@@ -15,6 +15,7 @@ use crate::loop_ir::{
     Access, Arg, ArgType, BinaryOp, Block, Control, DataType, Expr, ExprKind, Lineage, LoopMode, Stmt, StmtKind, Ty,
 };
 use crate::symbol::Sym;
+use crate::testing;
 
 fn sized(name: &Sym, control: Control) -> Arg {
     Arg { name: name.clone(), ty: ArgType::Control(control), mem: Memory::dram(), span: Span::none() }
@@ -335,6 +336,23 @@ fn calls_are_checked_when_they_happen() {
     assert_eq!(copying(2, (0, 2), (1, 3)).unwrap_err(), FaultKind::Aliasing);
     assert_eq!(copying(2, (0, 2), (2, 3)).unwrap_err(), FaultKind::Shape);
     assert_eq!(copying(0, (0, 2), (2, 4)).unwrap_err(), FaultKind::Extent);
+}
+
+#[test]
+fn arguments_may_share_what_is_only_read() {
+    let add = testing::procs(
+        "
+        def add(d: [f32][2], a: [f32][2], b: [f32][2]):
+            for i in seq(0, 2):
+                d[i] = a[i] + b[i]
+        def p(x: f32[4]):
+            add(x[0:2], x[2:4], x[2:4])
+        def q(x: f32[4]):
+            add(x[0:2], x[1:3], x[2:4])
+        ",
+    );
+    assert!(exactly(&add[1], vec![numbers(&[10, 11, 12, 13])]).is_ok());
+    assert_eq!(fault_of(&add[2], vec![numbers(&[10, 11, 12, 13])]), FaultKind::Aliasing);
 }
 
 #[test]

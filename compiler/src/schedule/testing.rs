@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use crate::analysis::solver::Solver;
+use crate::checks::check_proc;
 use crate::cursor::{GapPlace, Path, Place, Side, path};
 use crate::diagnostic::Refusal;
 use crate::hardware::memory::Memory;
@@ -133,7 +134,11 @@ pub(crate) fn reads_back(proc: &Proc) {
     });
     let again = procs_with(&format!("@proc\n{text}\n"), names)
         .unwrap_or_else(|errors| panic!("does not read back: {}\n{text}", messages(&errors)));
-    assert_eq!(print::proc(again.last().unwrap()), text);
+    let again = again.last().unwrap();
+    assert_eq!(print::proc(again), text);
+    if let Err(errors) = check_proc(again, &mut Solver::new(UNITS)) {
+        panic!("does not pass the checks of definitions: {}\n{text}", messages(&errors));
+    }
 }
 
 /// The proc prints as given (indentation that all lines share aside).

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use exo_compiler::analysis::solver::Solver;
+use exo_compiler::checks;
 use exo_compiler::hardware::extern_function::ExternFunction;
 use exo_compiler::hardware::instruction::Instruction;
 use exo_compiler::hardware::memory::Memory;
@@ -35,6 +37,12 @@ impl Scope {
     /// Parses and types one definition. Errors are the messages, one a line.
     pub fn typed(&self, text: &str) -> Result<Proc, String> {
         typecheck::proc_from_text(text, &self.known)
+            .map_err(|errors| errors.iter().map(|error| error.message.clone()).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// Holds a typed proc against the checks of the front end that need a solver.
+    pub fn checked(&self, proc: &Proc, solver: &mut Solver) -> Result<(), String> {
+        checks::check_proc(proc, solver)
             .map_err(|errors| errors.iter().map(|error| error.message.clone()).collect::<Vec<_>>().join("\n"))
     }
 }

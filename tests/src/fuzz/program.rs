@@ -3,6 +3,8 @@
 //! Most of what comes out passes the front end. What does not is thrown away by the caller, so the generator aims at
 //! variety rather than at proof: it only keeps enough about ranges to stay in bounds most of the time.
 
+mod idioms;
+
 use exo_compiler::interpret::random::Random;
 
 /// Procs that generated code calls and that `replace` may find. An entry is an instruction when it has a template.
@@ -104,8 +106,17 @@ struct Buffer {
     raw: bool,
 }
 
-/// The text of a random proc `p`.
+/// The text of a random proc `p` that is meant to be correct.
 pub fn generate(random: &mut Random) -> String {
+    text(random, false)
+}
+
+/// The text of a random proc `p` with an index, an extent or a bound that is off by one here and there.
+pub fn generate_careless(random: &mut Random) -> String {
+    text(random, true)
+}
+
+fn text(random: &mut Random, careless: bool) -> String {
     let mut generator = Generator {
         random,
         lines: Vec::new(),
@@ -115,6 +126,7 @@ pub fn generate(random: &mut Random) -> String {
         buffers: Vec::new(),
         fresh: 0,
         left: 0,
+        careless,
     };
     generator.left = generator.random.between(2, 7);
     generator.definition()
@@ -131,6 +143,7 @@ struct Generator<'a> {
     fresh: usize,
     /// Statements still to be made.
     left: i64,
+    careless: bool,
 }
 
 impl Generator<'_> {
@@ -211,6 +224,12 @@ impl Generator<'_> {
         Extent::literal(self.choose(&[1, 2, 3, 4, 4, 6, 8, 8, 12]).unwrap_or(4))
     }
 
+    /// An extent where it bounds a loop or a window.
+    fn bound_text(&mut self, extent: Extent) -> String {
+        let slip = self.slip();
+        self.extent_text(Extent { plus: extent.plus + slip, ..extent })
+    }
+
     fn extent_text(&self, extent: Extent) -> String {
         let Some(size) = extent.size.and_then(|at| self.sizes.get(at)) else { return extent.plus.to_string() };
         with_offset(size.name, extent.plus)
@@ -221,8 +240,18 @@ impl Generator<'_> {
         extent.size.and_then(|at| self.sizes.get(at)).map_or(0, |size| size.at_least) + extent.plus
     }
 
+    /// By how much a bound is off.
+    fn slip(&mut self) -> i64 {
+        if self.careless && self.chance(4) { self.random.between(-1, 1) } else { 0 }
+    }
+
     /// An index that stays below `dim`.
     fn index(&mut self, dim: Extent) -> String {
+        let slip = self.slip();
+        with_offset(&self.exact_index(dim), slip)
+    }
+
+    fn exact_index(&mut self, dim: Extent) -> String {
         let mut found = Vec::new();
         for runner in &self.runners {
             let room = if runner.hi.size == dim.size {
@@ -357,6 +386,11 @@ impl Generator<'_> {
         self.buffers.truncate(buffers);
     }
 
+    fn open_loop(&mut self, depth: usize, iter: &str, hi: Extent) {
+        let hi = self.bound_text(hi);
+        self.push(depth, format!("for {iter} in seq(0, {hi}):"));
+    }
+
     fn inner_count(&mut self) -> i64 {
         self.choose(&[1, 1, 1, 2, 2, 3]).unwrap_or(1)
     }
@@ -404,11 +438,11 @@ impl Generator<'_> {
             (3, _) => {
                 let hi = self.extent();
                 let hi = Extent { plus: hi.plus - i64::from(self.least(hi) > 1), ..hi };
-                ("0".to_string(), self.extent_text(hi), Runner { text: String::new(), lo: 0, hi })
+                ("0".to_string(), self.bound_text(hi), Runner { text: String::new(), lo: 0, hi })
             }
             (_, _) => {
                 let hi = self.shared_extent();
-                ("0".to_string(), self.extent_text(hi), Runner { text: String::new(), lo: 0, hi })
+                ("0".to_string(), self.bound_text(hi), Runner { text: String::new(), lo: 0, hi })
             }
         };
         self.push(depth, format!("for {name} in seq({lo}, {hi}):"));
@@ -508,7 +542,7 @@ impl Generator<'_> {
                 continue;
             }
             let lo = if self.chance(40) { (self.least(*dim) - 1).clamp(0, 1) } else { 0 };
-            accesses.push(format!("{lo}:{}", self.extent_text(*dim)));
+            accesses.push(format!("{lo}:{}", self.bound_text(*dim)));
             dims.push(Extent { plus: dim.plus - lo, ..*dim });
         }
         let name = self.name("w");
@@ -524,7 +558,7 @@ impl Generator<'_> {
         let buffer = self.choose(&shaped)?;
         let (last, outer) = buffer.dims.split_last()?;
         let mut accesses: Vec<String> = outer.iter().map(|dim| self.index(*dim)).collect();
-        accesses.push(format!("0:{}", self.extent_text(*last)));
+        accesses.push(format!("0:{}", self.bound_text(*last)));
         Some((format!("{}[{}]", buffer.name, accesses.join(", ")), buffer.name, *last))
     }
 
@@ -582,208 +616,6 @@ impl Generator<'_> {
             Some(line) => self.push(depth, line),
             None => self.write(depth),
         }
-    }
-
-    /// A shape that some operator is made for.
-    fn idiom(&mut self, depth: usize) {
-        match self.random.below(12) {
-            0 => self.instruction_shape(depth),
-            1 => self.dot_product(depth),
-            2 => self.neighbours(depth),
-            3 => self.two_writes(depth),
-            4 => self.self_update(depth),
-            5 => self.repeated(depth),
-            6 => self.parallel(depth),
-            7 => self.counted(depth),
-            8 => self.producer(depth),
-            9 => self.adjacent_guards(depth),
-            10 => self.nest(depth),
-            _ => {
-                self.push(depth, "pass");
-                self.write(depth);
-            }
-        }
-    }
-
-    /// What `replace` finds instructions in.
-    fn instruction_shape(&mut self, depth: usize) {
-        let found = self.four(&[]).and_then(|(d, own)| Some((d, self.four(&[&own])?.0)));
-        let Some((d, s)) = found else { return self.write(depth) };
-        let iter = self.name("v");
-        let element = |window: &str| {
-            let (head, lo) = window.rsplit_once(':').map_or((window, "0"), |(head, _)| {
-                let at = head.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
-                head.split_at(at)
-            });
-            let index = if lo == "0" { iter.clone() } else { format!("{iter} + {lo}") };
-            format!("{head}{index}]")
-        };
-        let (d, s) = (element(&d), element(&s));
-        self.push(depth, format!("for {iter} in seq(0, 4):"));
-        let line = match self.random.below(3) {
-            0 => format!("{d} = {s}"),
-            1 => format!("{d} = 0.0"),
-            _ => format!("{d} += {s} * {s}"),
-        };
-        self.push(depth + 1, line);
-    }
-
-    /// `a = 0; for: a += c * x`.
-    fn dot_product(&mut self, depth: usize) {
-        let scalars: Vec<Buffer> = self.buffers.iter().filter(|b| b.dims.is_empty()).cloned().collect();
-        let Some(target) = self.choose(&scalars) else { return self.temporary(depth) };
-        let hi = self.shared_extent();
-        let iter = self.name("r");
-        let start = if self.chance(80) { "0.0".to_string() } else { self.literal() };
-        self.push(depth, format!("{} = {start}", target.name));
-        self.push(depth, format!("for {iter} in seq(0, {}):", self.extent_text(hi)));
-        self.runners.push(Runner { text: iter, lo: 0, hi });
-        let others: Vec<Buffer> = self.buffers.iter().filter(|b| b.name != target.name && !b.raw).cloned().collect();
-        let value = match self.choose(&others) {
-            Some(buffer) => self.place(&buffer),
-            None => self.literal(),
-        };
-        let factor = self.literal();
-        self.push(depth + 1, format!("{} += {factor} * {value}", target.name));
-        self.runners.pop();
-    }
-
-    /// Two loops over the same range, one behind the other: fusible, sometimes.
-    fn neighbours(&mut self, depth: usize) {
-        let hi = self.shared_extent();
-        let same = self.chance(30);
-        let split = hi.size.is_none() && hi.plus > 2 && self.chance(50);
-        let text = self.extent_text(hi);
-        let from = self.lines.len();
-        let iter = self.name("a");
-        let first = if split { (hi.plus / 2).to_string() } else { text.clone() };
-        self.push(depth, format!("for {iter} in seq(0, {first}):"));
-        self.runners.push(Runner { text: iter.clone(), lo: 0, hi });
-        self.write(depth + 1);
-        if same || split {
-            let lines: Vec<String> = self.lines.iter().skip(from + 1).cloned().collect();
-            let lo = if split { first } else { "0".to_string() };
-            self.push(depth, format!("for {iter} in seq({lo}, {text}):"));
-            self.lines.extend(lines);
-        } else {
-            self.runners.pop();
-            let iter = self.name("b");
-            self.push(depth, format!("for {iter} in seq(0, {text}):"));
-            self.runners.push(Runner { text: iter, lo: 0, hi });
-            self.write(depth + 1);
-        }
-        self.runners.pop();
-    }
-
-    fn two_writes(&mut self, depth: usize) {
-        let buffer = self.buffer();
-        let place = self.place(&buffer);
-        let ops = if buffer.raw { ["=", "+="] } else { ["+=", "+="] };
-        for op in ops {
-            let op = if self.chance(40) { "=" } else { op };
-            let value = self.data(1);
-            self.push(depth, format!("{place} {op} {value}"));
-        }
-    }
-
-    fn self_update(&mut self, depth: usize) {
-        let ready: Vec<Buffer> = self.buffers.iter().filter(|buffer| !buffer.raw).cloned().collect();
-        let Some(buffer) = self.choose(&ready) else { return self.write(depth) };
-        let place = self.place(&buffer);
-        let value = self.factor(1);
-        let line = if self.chance(70) {
-            format!("{place} = {place} + {value}")
-        } else {
-            format!("{place} = {value} + {place}")
-        };
-        self.push(depth, line);
-    }
-
-    /// A loop whose body does not depend on the iterator.
-    fn repeated(&mut self, depth: usize) {
-        let hi = self.extent();
-        let iter = self.name("o");
-        self.push(depth, format!("for {iter} in seq(0, {}):", self.extent_text(hi)));
-        let buffer = self.buffer();
-        let place = self.place(&buffer);
-        let value = self.data(1);
-        self.push(depth + 1, format!("{place} = {value}"));
-    }
-
-    fn parallel(&mut self, depth: usize) {
-        let vectors: Vec<Buffer> = self.buffers.iter().filter(|buffer| !buffer.dims.is_empty()).cloned().collect();
-        let Some(buffer) = self.choose(&vectors) else { return self.write(depth) };
-        let Some((first, rest)) = buffer.dims.split_first() else { return };
-        let iter = self.name("q");
-        let mut idx = vec![iter.clone()];
-        idx.extend(rest.iter().map(|dim| self.index(*dim)));
-        let value = self.literal();
-        self.push(depth, format!("for {iter} in par(0, {}):", self.extent_text(*first)));
-        self.push(depth + 1, format!("{}[{}] = {value}", buffer.name, idx.join(", ")));
-    }
-
-    /// A short loop with literal bounds, not from zero now and then.
-    fn counted(&mut self, depth: usize) {
-        let lo = if self.chance(40) { self.random.between(1, 2) } else { 0 };
-        let hi = lo + self.random.between(1, 4);
-        let iter = self.name("c");
-        self.push(depth, format!("for {iter} in seq({lo}, {hi}):"));
-        self.runners.push(Runner { text: iter, lo, hi: Extent::literal(hi) });
-        let count = self.inner_count();
-        self.block(depth + 1, count);
-        self.runners.pop();
-    }
-
-    /// A temporary filled by one loop and read by the next.
-    fn producer(&mut self, depth: usize) {
-        self.temporary(depth);
-        let Some(temporary) = self.buffers.last().cloned() else { return };
-        let before = self.runners.len();
-        let mut at = depth;
-        for dim in &temporary.dims {
-            let iter = self.name("g");
-            self.push(at, format!("for {iter} in seq(0, {}):", self.extent_text(*dim)));
-            self.runners.push(Runner { text: iter, lo: 0, hi: *dim });
-            at += 1;
-        }
-        let idx: Vec<String> = self.runners.iter().skip(before).map(|runner| runner.text.clone()).collect();
-        let read =
-            if idx.is_empty() { temporary.name.clone() } else { format!("{}[{}]", temporary.name, idx.join(", ")) };
-        let others: Vec<Buffer> = self.buffers.iter().filter(|b| b.name != temporary.name).cloned().collect();
-        if let Some(target) = self.choose(&others) {
-            let place = self.place(&target);
-            let extra = self.factor(1);
-            self.push(at, format!("{place} {} {read} * {extra}", if target.raw { "=" } else { "+=" }));
-        } else {
-            self.push(at, "pass");
-        }
-        self.runners.truncate(before);
-    }
-
-    /// Two branches on one condition.
-    fn adjacent_guards(&mut self, depth: usize) {
-        let Some((condition, _)) = self.condition() else { return self.write(depth) };
-        for _ in 0..2 {
-            self.push(depth, format!("if {condition}:"));
-            self.write(depth + 1);
-        }
-    }
-
-    /// Perfectly nested loops over one buffer's dimensions.
-    fn nest(&mut self, depth: usize) {
-        let matrices: Vec<Buffer> = self.buffers.iter().filter(|buffer| buffer.dims.len() > 1).cloned().collect();
-        let Some(buffer) = self.choose(&matrices) else { return self.one_loop(depth) };
-        let before = self.runners.len();
-        for (at, dim) in buffer.dims.iter().enumerate() {
-            let iter = self.name("e");
-            self.push(depth + at, format!("for {iter} in seq(0, {}):", self.extent_text(*dim)));
-            self.runners.push(Runner { text: iter, lo: 0, hi: *dim });
-        }
-        let idx: Vec<String> = self.runners.iter().skip(before).map(|runner| runner.text.clone()).collect();
-        let value = self.data(2);
-        let op = if self.chance(50) { "=" } else { "+=" };
-        self.push(depth + buffer.dims.len(), format!("{}[{}] {op} {value}", buffer.name, idx.join(", ")));
-        self.runners.truncate(before);
     }
 }
 

@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use exo_compiler::analysis::Solver;
 use exo_compiler::interpret::random::Random;
 use exo_compiler::interpret::{Options, compare};
 use exo_compiler::loop_ir::Proc;
 
+use super::definition::{Definitions, definition};
 use super::front::{Scope, instruction};
 use super::program::{LIBRARY, generate};
 
@@ -58,4 +60,28 @@ fn most_programs_are_typed_and_run() {
 fn equal_seeds_give_equal_programs() {
     assert_eq!(generate(&mut Random::new(5)), generate(&mut Random::new(5)));
     assert_ne!(generate(&mut Random::new(5)), generate(&mut Random::new(6)));
+}
+
+#[test]
+fn what_the_front_end_accepts_runs_without_a_fault() {
+    let (scope, _) = library();
+    let mut solver = Solver::new(400_000);
+    let mut totals = Definitions::default();
+    let mut show = |text: &str, message: &str| {
+        if std::env::var("SHOW").is_ok() {
+            println!("{text}{message}\n");
+        }
+    };
+    for seed in 0..definitions() {
+        if let Err(problem) = definition(&scope, seed, &mut solver, &mut totals, &mut show) {
+            panic!("{problem}");
+        }
+    }
+    println!("{totals:?}");
+    assert!(totals.accepted > definitions() / 3, "{totals:?}");
+    assert!(totals.refused > totals.refused_but_clean, "{totals:?}");
+}
+
+fn definitions() -> u64 {
+    std::env::var("DEFINITIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(200)
 }

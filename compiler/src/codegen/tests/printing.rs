@@ -477,3 +477,33 @@ fn waived_checks_are_named() {
     let c = output_of(&std::sync::Arc::new(proc), &options()).c;
     assert!(c.contains("// )\n// waived: fuse(p, \"i\",  \"j\") \nvoid p("), "{c}");
 }
+
+#[test]
+fn offsets_are_chains_and_windows_keep_their_factors() {
+    let text = "
+        @proc
+        def p(n: size, m: size, A: f32[n, m, 8], o: f32[n + 1, m + 1]):
+            t: f32[n, 2 * m, 3]
+            w = A[n / 2, 0:m, :]
+            for i in seq(0, n / 2):
+                for j in seq(0, m):
+                    w[j, 2 * 3] = o[i + 1, j]
+                    t[i, 2 * j + 1, 0] = -A[i, j, 1]
+            v = t[0:n, m:2 * m, 0]
+            v[0, 0] = 1.0
+    ";
+    let want = "(void)ctxt;
+float *t = (float*) malloc(n * (2 * m) * 3 * sizeof(*t));
+struct exo_win_2f32 w = (struct exo_win_2f32){ &A[((n / 2)) * (m * 8)], { 8, 1 } };
+for (int_fast32_t i = 0; i < ((n) / (2)); i++) {
+  for (int_fast32_t j = 0; j < m; j++) {
+    w.data[j * w.strides[0] + 6 * w.strides[1]] = o[(i + 1) * (m + 1) + j];
+    t[i * 2 * m * 3 + (2 * j + 1) * 3] = -A[i * m * 8 + j * 8 + 1];
+  }
+}
+struct exo_win_2f32 v = (struct exo_win_2f32){ &t[(m) * 3], { 2 * m * 3, 3 } };
+v.data[0] = 1.0f;
+free(t);
+";
+    assert_eq!(body(text), want);
+}

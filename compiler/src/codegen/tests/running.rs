@@ -216,6 +216,18 @@ fn static_stack_and_parallel() {
 }
 
 #[test]
+fn parallel_loops_with_and_without_openmp() {
+    let text = "
+        @proc
+        def p(n: size, x: f32[n]):
+            for i in par(0, n):
+                x[i] += 1.0
+    ";
+    accepts(&[last(text)], &options(), &["-fopenmp"]);
+    accepts(&[last(text)], &options(), &[]);
+}
+
+#[test]
 fn unused_things_are_not_warned_about() {
     accepts(
         &[last(

@@ -3,3 +3,6 @@
 pub mod set_memory;
 pub mod set_precision;
 pub mod set_window;
+
+#[cfg(test)]
+mod tests;

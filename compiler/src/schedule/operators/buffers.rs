@@ -12,3 +12,6 @@ pub mod lift_alloc;
 pub mod mult_dim;
 pub mod rearrange_dim;
 pub mod stage_mem;
+
+#[cfg(test)]
+mod tests;

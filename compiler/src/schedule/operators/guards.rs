@@ -3,3 +3,6 @@
 pub mod lift_scope;
 pub mod eliminate_dead_code;
 pub mod specialize;
+
+#[cfg(test)]
+mod tests;

@@ -8,3 +8,6 @@ pub mod replace;
 pub mod replace_all;
 
 pub use replace_all::replace_all;
+
+#[cfg(test)]
+mod tests;

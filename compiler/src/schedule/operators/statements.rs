@@ -7,3 +7,6 @@ pub mod inline_assign;
 pub mod merge_writes;
 pub mod split_write;
 pub mod fold_into_reduce;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+//! Tests of the buffer operators.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod layout;
+mod staging;

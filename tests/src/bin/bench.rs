@@ -1,0 +1,176 @@
+//! Runs the peer-checked examples here and in Exo, alternating, and prints ratios of time and memory with their spread.
+//!
+//! Protocol: whole processes, one after the other, A B A B, after one uncounted run of each; wall time from start to exit,
+//! peak resident memory from `wait4`. Both must print the same program (blanks aside, since Exo wraps long lines), or
+//! nothing is reported. Absolute times mean nothing on a shared machine; the ratio of the medians does.
+
+#![allow(unsafe_code, reason = "wait4 is the only way to the peak memory of one child")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use exo_tests::exo::{binary, repository};
+
+/// The examples that both sides have.
+const EXAMPLES: [&str; 2] = ["systolic_gemm", "avx2_microkernel"];
+/// Times that Exo must take for each of ours.
+const TARGET_RATIO: f64 = 50.0;
+const DEFAULT_RUNS: usize = 7;
+
+/// One measured process.
+struct Run {
+    wall: Duration,
+    peak_bytes: u64,
+    stdout: String,
+}
+
+/// What the command line asks for.
+struct Options {
+    python: PathBuf,
+    runs: usize,
+    /// Exit with 1 where the target is missed.
+    strict: bool,
+}
+
+fn options() -> Result<Options, String> {
+    let mut options =
+        Options { python: repository().join("target/bench-venv/bin/python"), runs: DEFAULT_RUNS, strict: false };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+        match argument.as_str() {
+            "--python" => options.python = PathBuf::from(value()?),
+            "--runs" => options.runs = value()?.parse().map_err(|error| format!("--runs: {error}"))?,
+            "--strict" => options.strict = true,
+            _ => return Err(format!("unknown argument `{argument}`; known: --python FILE, --runs N, --strict")),
+        }
+    }
+    if options.runs == 0 {
+        return Err("--runs must be at least 1".to_string());
+    }
+    Ok(options)
+}
+
+/// Runs a process to its end; a process that fails is an error with what it said.
+fn measure(command: &mut Command) -> Result<Run, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    // A file rather than a pipe: a full pipe would make the child wait for us inside the measured time.
+    let out = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+    let err = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+    let reopen = |file: &tempfile::NamedTempFile| file.reopen().map_err(|error| error.to_string());
+    command.stdin(Stdio::null()).stdout(reopen(&out)?).stderr(reopen(&err)?);
+    let start = Instant::now();
+    let child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
+    let (status, usage) = wait(child.id())?;
+    let wall = start.elapsed();
+    let read = |file: &tempfile::NamedTempFile| std::fs::read_to_string(file.path()).map_err(|error| error.to_string());
+    if status != 0 {
+        return Err(format!("{name} failed:\n{}{}", read(&out)?, read(&err)?));
+    }
+    Ok(Run { wall, peak_bytes: usage, stdout: read(&out)? })
+}
+
+/// Raw status and peak resident bytes of a child.
+fn wait(id: u32) -> Result<(i32, u64), String> {
+    let id = libc::pid_t::try_from(id).map_err(|error| error.to_string())?;
+    let mut status = 0;
+    // SAFETY: `rusage` is plain integers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to live locals, and the child is ours and not yet waited for.
+    if unsafe { libc::wait4(id, &mut status, 0, &mut usage) } != id {
+        return Err(format!("wait4: {}", std::io::Error::last_os_error()));
+    }
+    let peak = u64::try_from(usage.ru_maxrss).unwrap_or(0);
+    // Linux counts in KiB, macOS in bytes.
+    Ok((status, if cfg!(target_os = "macos") { peak } else { peak * 1024 }))
+}
+
+/// The printed program without blanks.
+fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// Median, smallest and largest.
+struct Spread {
+    median: f64,
+    low: f64,
+    high: f64,
+}
+
+fn spread(values: impl Iterator<Item = f64>) -> Spread {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
+    let last = sorted.len().saturating_sub(1);
+    let median = (at(last / 2) + at(sorted.len() / 2)) / 2.0;
+    Spread { median, low: at(0), high: at(last) }
+}
+
+/// Runs of Exo and of ours, alternating.
+fn alternate(example: &str, options: &Options, cache: &Path) -> Result<(Vec<Run>, Vec<Run>), String> {
+    let script = repository().join("tests/benches/exo").join(format!("{example}.py"));
+    let module = repository().join("tests/examples").join(format!("{example}.exo"));
+    let peer = || measure(Command::new(&options.python).arg(&script));
+    let ours = || measure(Command::new(binary()).arg("run").arg(&module).env("XDG_CACHE_HOME", cache));
+    let (first_peer, first_ours) = (peer()?, ours()?);
+    if squeezed(&first_peer.stdout) != squeezed(&first_ours.stdout) {
+        return Err(format!(
+            "{example}: the two print different programs\nExo:\n{}\nhere:\n{}",
+            first_peer.stdout, first_ours.stdout
+        ));
+    }
+    let (mut peers, mut own) = (Vec::new(), Vec::new());
+    for _ in 0..options.runs {
+        peers.push(peer()?);
+        own.push(ours()?);
+    }
+    Ok((peers, own))
+}
+
+/// Prints one line of the table; whether the target is reached.
+fn report(example: &str, peers: &[Run], own: &[Run]) -> bool {
+    let seconds = |runs: &[Run]| spread(runs.iter().map(|run| run.wall.as_secs_f64()));
+    let mebibytes = |runs: &[Run]| spread(runs.iter().map(|run| run.peak_bytes as f64 / f64::from(1 << 20)));
+    let (peer_time, own_time) = (seconds(peers), seconds(own));
+    let (peer_memory, own_memory) = (mebibytes(peers), mebibytes(own));
+    let pairs = spread(peers.iter().zip(own).map(|(a, b)| a.wall.as_secs_f64() / b.wall.as_secs_f64()));
+    let ratio = peer_time.median / own_time.median;
+    println!(
+        "{example:<18} {:>8.3} s {:>9.4} s {ratio:>7.1}x ({:.1} to {:.1}) {:>8.1} MiB {:>7.1} MiB {:>6.1}x",
+        peer_time.median,
+        own_time.median,
+        pairs.low,
+        pairs.high,
+        peer_memory.median,
+        own_memory.median,
+        peer_memory.median / own_memory.median,
+    );
+    ratio >= TARGET_RATIO && own_memory.median <= peer_memory.median
+}
+
+fn main() -> ExitCode {
+    let outcome = options().and_then(|options| {
+        let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
+        println!("median of {} alternating runs, whole process; spread of the ratio over pairs", options.runs);
+        println!(
+            "{:<18} {:>10} {:>11} {:>8} {:<15} {:>12} {:>11} {:>7}",
+            "example", "Exo", "here", "faster", "(spread)", "Exo memory", "here", "less"
+        );
+        let mut reached = true;
+        for example in EXAMPLES {
+            let (peers, own) = alternate(example, &options, cache.path())?;
+            reached &= report(example, &peers, &own);
+        }
+        println!("target: {TARGET_RATIO}x on each, with less memory: {}", if reached { "reached" } else { "missed" });
+        Ok(reached || !options.strict)
+    });
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(message) => {
+            eprintln!("bench: {message}");
+            ExitCode::from(3)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Random schedules over random procs: every step is refused or right. Exits with 1 on the first kind of disagreement.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use exo_compiler::schedule::registry::OPERATORS;
+use exo_tests::fuzz::schedule::{Bench, Failure, Tally};
+
+struct Settings {
+    schedules: u64,
+    seed: u64,
+    minutes: f64,
+    jobs: u64,
+    /// Only this operator in focus.
+    only: Option<String>,
+    /// Failures after which to stop.
+    failures: usize,
+    refusals: bool,
+}
+
+const USAGE: &str =
+    "usage: fuzz [--schedules N] [--seed S] [--minutes M] [--jobs J] [--only OPERATOR] [--failures F] [--refusals]";
+
+fn settings() -> Result<Settings, String> {
+    let mut settings =
+        Settings { schedules: 20_000, seed: 1, minutes: 60.0, jobs: 2, only: None, failures: 1, refusals: false };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        if word == "--refusals" {
+            settings.refusals = true;
+            continue;
+        }
+        let value = words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"))?;
+        let wrong = |_| format!("{word} cannot be {value}\n{USAGE}");
+        match word.as_str() {
+            "--schedules" => settings.schedules = value.parse().map_err(wrong)?,
+            "--seed" => settings.seed = value.parse().map_err(wrong)?,
+            "--jobs" => settings.jobs = value.parse().map_err(wrong)?,
+            "--failures" => settings.failures = value.parse().map_err(wrong)?,
+            "--minutes" => {
+                settings.minutes = value.parse().map_err(|_| format!("{word} cannot be {value}\n{USAGE}"))?
+            }
+            "--only" => settings.only = Some(value),
+            _ => return Err(USAGE.to_string()),
+        }
+    }
+    Ok(settings)
+}
+
+/// Every `jobs`-th schedule, from `job` on. The schedule of a seed is the same whoever runs it.
+fn work(settings: &Settings, job: u64, until: Instant) -> (Tally, Vec<Failure>) {
+    let (mut tally, mut failures) = (Tally::default(), Vec::new());
+    let mut bench = Bench::new();
+    let focus: Vec<_> =
+        OPERATORS.iter().copied().filter(|op| settings.only.as_ref().is_none_or(|only| op.name() == only)).collect();
+    let mut at = job;
+    while at < settings.schedules && Instant::now() < until && failures.len() < settings.failures {
+        let Some(operator) = focus.get(at as usize % focus.len().max(1)) else { break };
+        let seed = settings.seed.wrapping_add(at);
+        if let Err(failure) = bench.schedule(seed, *operator, &mut tally) {
+            failures.push(*failure);
+        }
+        at += settings.jobs.max(1);
+    }
+    (tally, failures)
+}
+
+fn report(tally: &Tally, settings: &Settings) -> bool {
+    println!("{:<24} {:>9} {:>9} {:>9}", "operator", "accepted", "refused", "unchecked");
+    let mut complete = true;
+    for operator in OPERATORS {
+        let count = tally.operators.get(operator.name()).copied().unwrap_or_default();
+        println!("{:<24} {:>9} {:>9} {:>9}", operator.name(), count.accepted, count.refused, count.unchecked);
+        complete &= count.accepted > 0;
+    }
+    println!("{} schedules, {} generated programs discarded", tally.schedules, tally.discarded);
+    if settings.refusals {
+        for ((operator, reason), count) in &tally.refusals {
+            println!("{count:>7}  {operator}: {reason}");
+        }
+    }
+    complete
+}
+
+fn main() -> ExitCode {
+    let settings = match settings() {
+        Ok(settings) => settings,
+        Err(message) => {
+            eprintln!("{message}");
+            return ExitCode::from(2);
+        }
+    };
+    // Panics are caught, reported as failures and need no second message.
+    std::panic::set_hook(Box::new(|_| {}));
+    let started = Instant::now();
+    let until = started + Duration::from_secs_f64(settings.minutes * 60.0);
+    let (mut tally, mut failures) = (Tally::default(), Vec::new());
+    std::thread::scope(|scope| {
+        let settings = &settings;
+        let workers: Vec<_> = (0..settings.jobs.max(1))
+            .filter_map(|job| {
+                let builder = std::thread::Builder::new().stack_size(256 << 20);
+                builder.spawn_scoped(scope, move || work(settings, job, until)).ok()
+            })
+            .collect();
+        for worker in workers {
+            match worker.join() {
+                Ok((part, found)) => {
+                    tally.add(&part);
+                    failures.extend(found);
+                }
+                Err(_) => eprintln!("a worker panicked outside of any operator"),
+            }
+        }
+    });
+    report(&tally, &settings);
+    println!("{:.1} s", started.elapsed().as_secs_f64());
+    failures.sort_by_key(|failure| failure.seed);
+    for failure in &failures {
+        println!("\n{failure}");
+    }
+    if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
