@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use exo_compiler::source::SourceFile;
 use exo_index::archive::{self, Limits, PackFiles};
@@ -60,7 +61,7 @@ impl RegistryPack {
 /// All packs with all their versions, newest first.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    packs: BTreeMap<PackName, BTreeMap<Version, RegistryPack>>,
+    packs: BTreeMap<PackName, BTreeMap<Version, Arc<RegistryPack>>>,
 }
 
 impl Registry {
@@ -75,7 +76,7 @@ impl Registry {
     }
 
     fn add(&mut self, pack: RegistryPack) {
-        self.packs.entry(pack.name().clone()).or_default().insert(pack.version().clone(), pack);
+        self.packs.entry(pack.name().clone()).or_default().insert(pack.version().clone(), Arc::new(pack));
     }
 
     fn add_embedded(&mut self) -> Outcome<()> {
@@ -108,16 +109,16 @@ impl Registry {
     }
 
     /// All versions of a pack, oldest first; none for a pack that is not known.
-    pub(crate) fn versions(&self, name: &PackName) -> impl DoubleEndedIterator<Item = &RegistryPack> {
+    pub(crate) fn versions(&self, name: &PackName) -> impl DoubleEndedIterator<Item = &Arc<RegistryPack>> {
         self.packs.get(name).into_iter().flat_map(|versions| versions.values())
     }
 
-    pub(crate) fn get(&self, name: &PackName, version: &Version) -> Option<&RegistryPack> {
+    pub(crate) fn get(&self, name: &PackName, version: &Version) -> Option<&Arc<RegistryPack>> {
         self.packs.get(name)?.get(version)
     }
 
     /// The newest release of every pack, or its newest prerelease where there is no release.
-    pub(crate) fn newest(&self) -> impl Iterator<Item = &RegistryPack> {
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &Arc<RegistryPack>> {
         self.packs.values().filter_map(|versions| {
             versions
                 .values()

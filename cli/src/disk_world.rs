@@ -150,7 +150,7 @@ impl DiskWorld {
         };
         // Tests are no part of a pack's face.
         let visible = own || !path.starts_with("tests.");
-        if visible && found.content.contains(&path_of_module(path)) {
+        if visible && found.content.contains(&path_of_module(path)).map_err(unreadable)? {
             return Ok(module);
         }
         let files = found.content.files().map_err(unreadable)?;

@@ -3,6 +3,7 @@
 pub mod pattern;
 pub mod find;
 pub mod fragment;
+pub mod module;
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 //!
 //! What needs a solver (bounds, extents, asserts, aliasing, races) comes later; a proc made here is well formed only.
 
+pub mod nesting;
 pub mod captures;
 pub mod scope;
 mod checker;
@@ -23,6 +24,7 @@ use ruff_text_size::Ranged;
 
 pub use captures::{Captures, HostValue, NoCaptures};
 pub(crate) use checker::{Checker, Reported};
+pub(crate) use signature::control_word;
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::instruction::Instruction;
@@ -46,6 +48,7 @@ pub fn definition(
 /// Types one bare `def` given as text: what `print::proc` prints.
 pub fn proc_from_text(text: &str, known: &dyn Captures) -> Result<Proc, Vec<Diagnostic>> {
     let file = SourceFile::new("<text>", text);
+    nesting::check(&file).map_err(|error| vec![error])?;
     let module =
         ruff_python_parser::parse_module(text).map_err(|error| vec![syntax_error(&file, &error)])?.into_syntax();
     match module.body.as_slice() {

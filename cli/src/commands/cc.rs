@@ -1,5 +1,6 @@
 //! `exo cc FILE…`: compiles single files to C, header and depfile, as `exocc` does.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use exo_compiler::source::ModuleId;
@@ -7,7 +8,7 @@ use exo_compiler::world::World;
 use serde_json::json;
 
 use crate::arguments::Cc;
-use crate::commands::ready::world_of_files;
+use crate::commands::ready::{Files, world_of_files};
 use crate::evaluation::{refused, with_compiler};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::filesystem;
@@ -42,15 +43,13 @@ fn output(arguments: &Cc) -> Outcome<(PathBuf, String)> {
 pub(super) fn run(arguments: &Cc, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let (folder, stem) = output(arguments)?;
     let files: Vec<&Path> = arguments.files.iter().map(PathBuf::as_path).collect();
-    let (world, modules) = world_of_files(settings, terminal, &files)?;
+    let world = world_of_files(settings, terminal, &files)?;
     let header = format!("{stem}.h");
-    let shared: std::sync::Arc<dyn World> = world.clone();
-    let compiled = with_compiler(shared, &settings.limits, None, |compilation| compilation.compile(&modules, &header))?;
+    let compiled = with_compiler(world.world.clone(), &settings.limits, None, |compilation| {
+        compilation.compile(&world.modules, &header)
+    })?;
     let compiled = compiled.map_err(|diagnostics| refused(diagnostics, "no C was written"))?;
-    let sources = compiled.modules.iter().filter_map(|module: &ModuleId| {
-        world.source(module).ok().filter(|_| module.pack.is_empty()).map(|source| source.display_name.clone())
-    });
-    let sources: Vec<String> = sources.collect();
+    let sources = sources(&world, &compiled.modules);
     let shown = |name: &str| folder.join(name).display().to_string();
     let c_name = format!("{stem}.c");
     let names = [c_name.clone(), header.clone(), format!("{stem}.d")];
@@ -66,6 +65,18 @@ pub(super) fn run(arguments: &Cc, settings: &Settings, terminal: &Terminal) -> O
         || json!({ "files": written, "sources": sources }),
     );
     Ok(Exit::Done)
+}
+
+/// The user's own files among the modules, as seen from where the command runs. Packs are not for make to watch.
+fn sources(files: &Files, modules: &[ModuleId]) -> Vec<String> {
+    let own: BTreeSet<&str> = files.modules.iter().map(|module| &*module.pack).collect();
+    let own = modules.iter().filter(|module| own.contains(&*module.pack));
+    own.filter_map(|module| files.world.source(module).ok())
+        .map(|source| match &files.root {
+            Some(root) => root.join(&source.display_name).display().to_string(),
+            None => source.display_name.clone(),
+        })
+        .collect()
 }
 
 /// A rule for make: outputs depend on sources. Blanks, `#` and `$` in names are escaped as make wants it.

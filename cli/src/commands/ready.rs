@@ -1,6 +1,6 @@
 //! A project whose dependencies are installed and verified, with its lockfile up to date: where most commands start.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use exo_compiler::diagnostic::codes;
@@ -92,13 +92,18 @@ fn own_pack(project: &Project) -> WorldPack {
     }
 }
 
-/// The world for a single file, and the file's module: the project's packs when the file is inside a project, else the
-/// packs embedded in this binary.
-pub(crate) fn world_of_files(
-    settings: &Settings,
-    terminal: &Terminal,
-    files: &[&Path],
-) -> Outcome<(Arc<DiskWorld>, Vec<ModuleId>)> {
+/// Files to be evaluated, and the world they see.
+pub(crate) struct Files {
+    pub(crate) world: Arc<DiskWorld>,
+    /// One for each file, in their order.
+    pub(crate) modules: Vec<ModuleId>,
+    /// The root of the project when the modules are part of its pack; their names in messages are relative to it.
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// The world for single files: the project's packs when they are inside a project, else the packs embedded in this
+/// binary.
+pub(crate) fn world_of_files(settings: &Settings, terminal: &Terminal, files: &[&Path]) -> Outcome<Files> {
     let mut paths = Vec::new();
     for file in files {
         let path = settings.directory.join(file);
@@ -115,7 +120,7 @@ pub(crate) fn world_of_files(
             let own: Option<Vec<ModuleId>> =
                 paths.iter().map(|path| module_in_project(&root, &ready.id, path)).collect();
             if let Some(modules) = own {
-                return Ok((ready.world, modules));
+                return Ok(Files { world: ready.world, modules, root: Some(root) });
             }
             ready.world
         }
@@ -124,7 +129,7 @@ pub(crate) fn world_of_files(
     let displays = files.iter().map(|file| file.display().to_string().replace('\\', "/"));
     let modules = paths.iter().zip(displays).map(|(path, display)| world.add_file(path, &display));
     let modules = modules.collect::<Outcome<Vec<_>>>()?;
-    Ok((world, modules))
+    Ok(Files { world, modules, root: None })
 }
 
 fn missing(file: &Path, path: &Path) -> Box<Failure> {
@@ -146,7 +151,7 @@ fn missing(file: &Path, path: &Path) -> Box<Failure> {
 }
 
 /// The project that all of the files lie in, if there is one.
-fn project_around(settings: &Settings, paths: &[std::path::PathBuf]) -> Outcome<Option<Project>> {
+fn project_around(settings: &Settings, paths: &[PathBuf]) -> Outcome<Option<Project>> {
     let Some(project) = Project::find(settings)? else {
         return Ok(None);
     };
@@ -174,7 +179,7 @@ fn embedded_world(settings: &Settings) -> Outcome<DiskWorld> {
             import: pack.name().import_name(),
             dependencies: imports(dependencies.map(|dependency| &dependency.name)),
             dev_dependencies: Default::default(),
-            location: Location::Memory(pack.unpack()?),
+            location: Location::Embedded(pack.clone()),
             display_prefix: format!("{}/", pack.name()),
         });
     }

@@ -11,12 +11,12 @@ use crate::settings::Settings;
 use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Run, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    let (world, modules) = world_of_files(settings, terminal, &[&arguments.file])?;
-    let module = modules.into_iter().next().ok_or_else(|| Failure::bug("one file gave no module"))?;
+    let files = world_of_files(settings, terminal, &[&arguments.file])?;
+    let module = files.modules.into_iter().next().ok_or_else(|| Failure::bug("one file gave no module"))?;
     let runner = Arc::new(CToolchain::new(&settings.environment));
     let mut printed = Vec::new();
     let json = terminal.is_json();
-    let diagnostics = with_compiler(world, &settings.limits, Some(runner), |compilation| {
+    let diagnostics = with_compiler(files.world, &settings.limits, Some(runner), |compilation| {
         compilation.run(&module, &mut |line| if json { printed.push(line.to_string()) } else { terminal.line(line) })
     })?;
     if has_errors(&diagnostics) {

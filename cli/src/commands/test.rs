@@ -41,7 +41,8 @@ pub(super) fn run(arguments: &Test, settings: &Settings, terminal: &Terminal) ->
     if work.is_empty() {
         terminal.warning("this pack has no tests; put modules with `test_…` functions into tests/");
     }
-    let results = run_all(arguments, settings, terminal, &ready, &work)?;
+    let runner = Arc::new(CToolchain::new(&settings.environment));
+    let results = run_all(arguments, settings, terminal, &ready, &work, &runner)?;
     let all: Vec<(&Work, &TestResult)> = work
         .iter()
         .zip(&results)
@@ -60,13 +61,26 @@ pub(super) fn run(arguments: &Test, settings: &Settings, terminal: &Terminal) ->
         .hint("names look like `tests.basic:test_some_sizes`; `exo test` runs all"));
     }
     if failed == 0 {
-        return Ok(Exit::Done);
+        return missing_compiler(&all, &runner);
     }
     if terminal.is_json() {
         // The document on stdout already says everything; a second one would not be JSON any more.
         return Ok(Exit::Refused);
     }
     Err(Failure::refused(format!("{} failed", count(failed, "test"))))
+}
+
+/// Tests that wanted C on a machine without any C compiler have shown nothing, which must not look like success.
+fn missing_compiler(all: &[(&Work, &TestResult)], runner: &CToolchain) -> Outcome<Exit> {
+    let skipped =
+        |result: &TestResult| matches!(result.outcome, TestOutcome::Skipped(_)) || !result.skipped_parts.is_empty();
+    let skipped = all.iter().filter(|(_, result)| skipped(result)).count();
+    match runner.toolchain("", &[]) {
+        Err(reason) if skipped > 0 => {
+            Err(Failure::environment(reason).note(format!("{} could not run all of its parts", count(skipped, "test"))))
+        }
+        _ => Ok(Exit::Done),
+    }
 }
 
 /// Runs the modules, several at a time. Failures are shown as they come, results are in the order of the modules.
@@ -76,8 +90,8 @@ fn run_all(
     terminal: &Terminal,
     ready: &Ready,
     work: &[Work],
+    runner: &Arc<CToolchain>,
 ) -> Outcome<Vec<Vec<TestResult>>> {
-    let runner = Arc::new(CToolchain::new(&settings.environment));
     let progress = terminal.progress("Testing", work.len());
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<(usize, Vec<TestResult>)>> = Mutex::new(Vec::new());

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use exo_compiler::diagnostic::codes;
 use exo_index::archive::{check_path, is_pack_file};
 use exo_index::digest::{Blake3, FileDigest, tree_digest};
 use serde::{Deserialize, Serialize};
 
+use crate::builtin_packs::RegistryPack;
 use crate::cache::tree::Tree;
 use crate::failure::{Failure, Outcome};
 use crate::filesystem;
@@ -20,7 +22,11 @@ pub(crate) enum Location {
     Tree { folder: PathBuf, digest: String },
     /// A folder; with a digest it is read whole and must be what the digest says.
     Folder { folder: PathBuf, digest: Option<String> },
-    /// Files in memory, whose archive was checked when it was read.
+    /// A pack of this binary, unpacked when the first module of it is asked for.
+    #[serde(skip)]
+    Embedded(Arc<RegistryPack>),
+    /// Files in memory.
+    #[cfg(test)]
     #[serde(skip)]
     Memory(BTreeMap<String, Vec<u8>>),
 }
@@ -30,6 +36,7 @@ pub(crate) enum Content {
     Tree(Tree),
     Live(PathBuf),
     Memory(BTreeMap<String, Vec<u8>>),
+    Embedded(Arc<RegistryPack>, OnceLock<BTreeMap<String, Vec<u8>>>),
 }
 
 /// All files of a folder that are part of the pack in it.
@@ -78,12 +85,28 @@ pub(crate) fn digest_of(files: &BTreeMap<String, Vec<u8>>) -> Blake3 {
     tree_digest(&listing)
 }
 
+/// The files of an embedded pack, unpacked and checked once.
+fn unpacked<'a>(
+    pack: &RegistryPack,
+    files: &'a OnceLock<BTreeMap<String, Vec<u8>>>,
+) -> Outcome<&'a BTreeMap<String, Vec<u8>>> {
+    match files.get() {
+        Some(files) => Ok(files),
+        None => {
+            let found = pack.unpack()?;
+            Ok(files.get_or_init(|| found))
+        }
+    }
+}
+
 impl Content {
     pub(crate) fn open(location: Location) -> Outcome<Self> {
         let parsed = |digest: &str| {
             digest.parse::<Blake3>().map_err(|error| Failure::bug(format!("a location carries `{digest}`: {error}")))
         };
         match location {
+            Location::Embedded(pack) => Ok(Content::Embedded(pack, OnceLock::new())),
+            #[cfg(test)]
             Location::Memory(files) => Ok(Content::Memory(files)),
             Location::Folder { folder, digest: None } => Ok(Content::Live(folder)),
             Location::Folder { folder, digest: Some(digest) } => {
@@ -111,14 +134,16 @@ impl Content {
             Content::Tree(tree) => Ok(tree.files.keys().cloned().collect()),
             Content::Live(folder) => pack_files(folder),
             Content::Memory(files) => Ok(files.keys().cloned().collect()),
+            Content::Embedded(pack, files) => Ok(unpacked(pack, files)?.keys().cloned().collect()),
         }
     }
 
-    pub(crate) fn contains(&self, path: &str) -> bool {
+    pub(crate) fn contains(&self, path: &str) -> Outcome<bool> {
         match self {
-            Content::Tree(tree) => tree.files.contains_key(path),
-            Content::Live(folder) => folder.join(path).is_file(),
-            Content::Memory(files) => files.contains_key(path),
+            Content::Tree(tree) => Ok(tree.files.contains_key(path)),
+            Content::Live(folder) => Ok(folder.join(path).is_file()),
+            Content::Memory(files) => Ok(files.contains_key(path)),
+            Content::Embedded(pack, files) => Ok(unpacked(pack, files)?.contains_key(path)),
         }
     }
 
@@ -126,6 +151,7 @@ impl Content {
         match self {
             Content::Tree(tree) => tree.read(path),
             Content::Memory(files) => Ok(files.get(path).cloned()),
+            Content::Embedded(pack, files) => Ok(unpacked(pack, files)?.get(path).cloned()),
             Content::Live(folder) => {
                 let place = folder.join(path);
                 if place.is_file() { filesystem::read_bytes(&place).map(Some) } else { Ok(None) }

@@ -15,7 +15,7 @@ use crate::source::{SourceFile, Span};
 use crate::symbol::Sym;
 use crate::typecheck::literal::Position;
 use crate::typecheck::scope::{Meaning, Scope};
-use crate::typecheck::{Checker, HostValue, syntax_error};
+use crate::typecheck::{Checker, HostValue, nesting, syntax_error};
 
 /// An expression as it would be read just before the statement at `before` (a path into it counts as the statement).
 ///
@@ -165,6 +165,7 @@ fn read<T>(
 ) -> Result<T, Diagnostic> {
     let text = text.trim();
     let file = SourceFile::new("<fragment>", text);
+    nesting::check(&file)?;
     let parsed = ruff_python_parser::parse_expression(text).map_err(|error| {
         let mut diagnostic = syntax_error(&file, &error);
         diagnostic.code = codes::PATTERN;

@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::loop_ir::{BinaryOp, Const};
 use crate::source::{SourceFile, Span};
 use crate::symbol::Sym;
+use crate::typecheck::nesting;
 
 /// A parsed pattern.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +99,7 @@ impl Pattern {
     pub fn parse(text: &str, is_extern: &dyn Fn(&str) -> bool) -> Result<Pattern, Diagnostic> {
         let (body, nth) = split_number(text);
         let file = SourceFile::new("<pattern>", body);
+        nesting::check(&file)?;
         let module = ruff_python_parser::parse_module(body).map_err(|error| {
             let mut diagnostic = crate::typecheck::syntax_error(&file, &error);
             diagnostic.code = codes::PATTERN;

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod atomicity;
+mod building;
 mod conventions;
+mod installing;
+mod interruption;
 mod projects;
 mod resolving;

@@ -1,0 +1,107 @@
+//! A module taken apart: object definitions and imports on one side, Starlark text with the same lines on the other.
+
+mod edits;
+mod object_names;
+mod scopes;
+mod strings;
+mod host;
+mod values;
+mod imports;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use ruff_python_ast::StmtFunctionDef;
+
+pub use edits::Rendered;
+pub use imports::{Import, ImportedName, ImportedNames};
+
+use crate::diagnostic::Diagnostic;
+use crate::source::{SourceFile, Span};
+use crate::syntax::module::edits::{Edit, Renderer};
+use crate::syntax::module::object_names::ObjectNames;
+use crate::typecheck::{nesting, syntax_error};
+
+/// The function that a rendered definition calls: `f = __define__(index, captures, instruction arguments...)`.
+///
+/// `index` counts [`SplitModule::definitions`]; `captures` is a dict from host expressions, as written in the source, to
+/// their values. Names of the prelude are not in it.
+pub const DEFINE: &str = "__define__";
+
+/// The function that a rendered `import a` calls with the module's name as written; it gives a struct of its names.
+pub const MODULE: &str = "__module__";
+
+/// How a name is spelled in Starlark text: `load` is a keyword there and nothing in Python.
+pub fn host_name(name: &str) -> &str {
+    match name {
+        "load" => "load__exo",
+        other => other,
+    }
+}
+
+/// The name in the source that [`host_name`] made `host` from.
+pub fn source_name(host: &str) -> &str {
+    match host {
+        "load__exo" => "load",
+        other => other,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefinitionKind {
+    Proc,
+    /// The arguments of `@instr(...)` follow the captures in the call of [`DEFINE`].
+    Instr,
+}
+
+/// An object definition, cut out of the module.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    pub name: String,
+    pub kind: DefinitionKind,
+    pub function: StmtFunctionDef,
+    /// The name where it is defined.
+    pub span: Span,
+    /// What its body mentions of the host code.
+    names: ObjectNames,
+}
+
+/// A module whose object definitions are cut out.
+#[derive(Debug)]
+pub struct SplitModule {
+    pub file: Arc<SourceFile>,
+    /// In source order; `from exo import ...` is left out, the prelude is always in scope.
+    pub imports: Vec<Import>,
+    /// In source order.
+    pub definitions: Vec<Definition>,
+    edits: Vec<Edit>,
+}
+
+impl SplitModule {
+    /// The Starlark text. `exported` gives the public names of the module that a star import names.
+    pub fn render(&self, exported: &dyn Fn(&Import) -> Vec<String>) -> Rendered {
+        let exports: Vec<Vec<String>> = self
+            .imports
+            .iter()
+            .map(|import| match &import.names {
+                ImportedNames::All => exported(import),
+                ImportedNames::Named(_) | ImportedNames::Module { .. } => Vec::new(),
+            })
+            .collect();
+        Renderer::new(self, &exports).module(&self.edits)
+    }
+}
+
+/// Parses a module and takes it apart; all mistakes are reported together.
+pub fn split(file: &Arc<SourceFile>) -> Result<SplitModule, Vec<Diagnostic>> {
+    nesting::check(file).map_err(|error| vec![error])?;
+    let options = ruff_python_parser::ParseOptions::from(ruff_python_parser::Mode::Module);
+    let parsed = ruff_python_parser::parse_unchecked(&file.text, options);
+    if !parsed.errors().is_empty() {
+        return Err(parsed.errors().iter().map(|error| syntax_error(file, error)).collect());
+    }
+    let Some(module) = parsed.try_into_module() else { return Err(Vec::new()) };
+    host::split(file, &module.into_syntax().body)
+}
