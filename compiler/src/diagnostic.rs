@@ -136,3 +136,30 @@ impl Refusal {
         self.diagnostics.first().map_or("", |d| d.message.as_str())
     }
 }
+
+/// Up to three known names that a mistyped one may have meant, nearest first.
+pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let limit = wanted.chars().count() / 3 + 1;
+    let mut near: Vec<(usize, &str)> =
+        known.map(|name| (distance(wanted, name), name)).filter(|(d, _)| *d <= limit).collect();
+    near.sort();
+    near.into_iter().take(3).map(|(_, name)| name.to_string()).collect()
+}
+
+/// Edit distance: insertions, deletions and substitutions (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        let mut next = vec![left];
+        for (y, up) in b.iter().zip(row.iter().skip(1)) {
+            left = (diagonal + usize::from(x != *y)).min(up + 1).min(left + 1);
+            diagonal = *up;
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}

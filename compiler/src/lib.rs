@@ -19,6 +19,8 @@ pub mod schedule;
 pub mod interpret;
 
 pub mod codegen;
+#[expect(unsafe_code, reason = "starlark's derive of `ProvidesStaticType` implements an unsafe marker trait")]
+pub(crate) mod script;
 pub mod pipeline;
 
 #[cfg(test)]

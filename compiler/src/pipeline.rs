@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::analysis;
 use crate::diagnostic::Diagnostic;
+use crate::schedule::registry;
+use crate::script::host::Host;
+use crate::script::{build, report, testing_run};
 use crate::source::ModuleId;
 use crate::world::{CRunner, World};
 
@@ -138,62 +142,72 @@ pub struct COutput {
 pub struct OperatorHelp {
     pub name: String,
     pub signature: String,
+    /// One line.
     pub summary: String,
+    /// What it does, what must hold, where cursors go.
     pub text: String,
+    /// A module that shows it.
+    pub example: String,
+    /// What the example prints.
+    pub prints: String,
 }
 
 /// One compilation: a cache of evaluated modules, one solver, one set of limits.
 ///
-/// Not shared between threads; make one per thread for parallel work.
+/// Not shared between threads; make one per thread for parallel work. Evaluation is recursive: run it on a thread with a
+/// stack of at least 64 MiB.
 pub struct Compilation {
-    pub(crate) world: Arc<dyn World>,
-    pub(crate) limits: Limits,
-    pub(crate) runner: Option<Arc<dyn CRunner>>,
+    host: Host,
 }
 
 impl Compilation {
     pub fn new(world: Arc<dyn World>, limits: Limits, runner: Option<Arc<dyn CRunner>>) -> Self {
-        Compilation { world, limits, runner }
+        Compilation { host: Host::new(world, limits, runner) }
     }
 
-    /// Evaluates one module; `print` receives each line that it prints, at once. Errors come back as diagnostics.
-    pub fn run(&mut self, _module: &ModuleId, _print: &mut dyn FnMut(&str)) -> Vec<Diagnostic> {
-        unreachable!("written with the script module")
+    /// Evaluates one module; `print` receives each text that it prints, at once. Errors come back as diagnostics.
+    pub fn run(&mut self, module: &ModuleId, print: &mut dyn FnMut(&str)) -> Vec<Diagnostic> {
+        report::run(&self.host, module, print)
     }
 
     /// Evaluates modules and checks every object definition in them; refused definitions are reported together.
-    pub fn check(&mut self, _modules: &[ModuleId]) -> CheckReport {
-        unreachable!("written with the script module")
+    pub fn check(&mut self, modules: &[ModuleId]) -> CheckReport {
+        report::check(&self.host, modules)
     }
 
     /// Runs the test functions of one test module whose name passes `filter`.
     pub fn test(
         &mut self,
-        _module: &ModuleId,
-        _filter: &dyn Fn(&str) -> bool,
-        _on_result: &mut dyn FnMut(&TestResult),
+        module: &ModuleId,
+        filter: &dyn Fn(&str) -> bool,
+        on_result: &mut dyn FnMut(&TestResult),
     ) -> Vec<TestResult> {
-        unreachable!("written with the script module")
+        testing_run::test(&self.host, module, filter, on_result)
     }
 
-    /// Runs every instruction that `module` exports for its targets against its own body.
+    /// Runs every instruction of the targets that `module` exports against its own body.
     pub fn conformance(
         &mut self,
-        _module: &ModuleId,
-        _filter: &dyn Fn(&str) -> bool,
-        _on_result: &mut dyn FnMut(&TestResult),
+        module: &ModuleId,
+        filter: &dyn Fn(&str) -> bool,
+        on_result: &mut dyn FnMut(&TestResult),
     ) -> Vec<TestResult> {
-        unreachable!("written with the script module")
+        testing_run::conformance(&self.host, module, filter, on_result)
     }
 
     /// Composes one kernel with one target into C. The result is proven to derive from the algorithm.
-    pub fn kernel(&mut self, _request: &KernelRequest) -> Result<KernelOutput, Vec<Diagnostic>> {
-        unreachable!("written with the script module")
+    pub fn kernel(&mut self, request: &KernelRequest) -> Result<KernelOutput, Vec<Diagnostic>> {
+        build::kernel(&self.host, request)
     }
 
     /// Compiles the exported procs of modules into one C file and header, as `exocc` does.
-    pub fn compile(&mut self, _modules: &[ModuleId], _header_name: &str) -> Result<COutput, Vec<Diagnostic>> {
-        unreachable!("written with the script module")
+    pub fn compile(&mut self, modules: &[ModuleId], header_name: &str) -> Result<COutput, Vec<Diagnostic>> {
+        build::compile(&self.host, modules, header_name)
+    }
+
+    /// How the solver was used so far.
+    pub fn solver_stats(&self) -> analysis::Stats {
+        self.host.solver.borrow().stats()
     }
 }
 
@@ -204,10 +218,23 @@ pub fn checker_version() -> &'static str {
 
 /// Name and version of the solver in use, such as `z3 4.8.12`.
 pub fn solver_version() -> String {
-    crate::analysis::solver::version()
+    analysis::solver::version()
 }
 
-/// The manual: every operator and prelude function, in the order of the reference.
+/// The manual: every operator, in the order of the reference.
 pub fn operators() -> Vec<OperatorHelp> {
-    unreachable!("written with the schedule module")
+    registry::OPERATORS
+        .iter()
+        .map(|operator| {
+            let help = operator.help();
+            OperatorHelp {
+                name: operator.name().to_string(),
+                signature: registry::signature(*operator),
+                summary: help.summary.to_string(),
+                text: help.text.to_string(),
+                example: help.example.to_string(),
+                prints: help.prints.to_string(),
+            }
+        })
+        .collect()
 }

@@ -25,6 +25,11 @@ pub trait World: Send + Sync {
 
     /// The text of a module that `resolve` returned or that the caller named.
     fn source(&self, module: &ModuleId) -> Result<Arc<SourceFile>, ImportError>;
+
+    /// Whether the time for this compilation is over. Asked now and then during evaluation.
+    fn expired(&self) -> bool {
+        false
+    }
 }
 
 /// A C program to be compiled and run on a target's runner.

@@ -19,6 +19,8 @@ use crate::symbol::Identity;
 pub struct RawArguments {
     pub positional: Vec<RawValue>,
     pub named: Vec<(String, RawValue)>,
+    /// The host line of the call, such as `src/lib.exo:12`; empty where there is none.
+    pub place: String,
 }
 
 impl RawArguments {
@@ -47,7 +49,13 @@ pub fn apply(
     validate(&proc).map_err(|law| call.explained(broken(operator.name(), &law)))?;
     let waived = call.discharge(obligation, procedure.ir(), &proc, solver)?;
     proc.lineage = lineage(&proc.lineage, relation, waived);
-    let step = HistoryStep { parent: procedure.clone(), forward, operator: operator.name(), arguments: call.written };
+    let step = HistoryStep {
+        parent: procedure.clone(),
+        forward,
+        operator: operator.name(),
+        arguments: call.written,
+        place: arguments.place,
+    };
     Ok(Procedure::derived(Arc::new(proc), step))
 }
 

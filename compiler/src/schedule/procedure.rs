@@ -23,6 +23,8 @@ pub struct HistoryStep {
     pub operator: &'static str,
     /// The arguments as a user would write them.
     pub arguments: String,
+    /// The host line that asked for it, such as `src/lib.exo:12`; empty where there is none.
+    pub place: String,
 }
 
 impl Procedure {

@@ -41,7 +41,7 @@ fn probe(kind: Kind) -> &'static Probe {
 }
 
 fn value(kind: Kind, procedure: &Procedure, raw: impl Into<RawValue>) -> Result<Value, Refusal> {
-    let arguments = RawArguments { positional: vec![raw.into()], named: Vec::new() };
+    let arguments = RawArguments { positional: vec![raw.into()], ..RawArguments::default() };
     Ok(process(probe(kind), procedure, &arguments)?.values.remove(0).1)
 }
 

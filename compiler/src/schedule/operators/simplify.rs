@@ -1,1 +1,9 @@
 //! `simplify`: index arithmetic in normal form, constants folded, dead code dropped; never changes meaning.
+
+pub mod linear;
+pub mod ranges;
+pub mod rules;
+pub mod operator;
+
+#[cfg(test)]
+mod tests;

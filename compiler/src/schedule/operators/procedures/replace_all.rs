@@ -27,7 +27,7 @@ pub fn replace_all(
     solver: &mut Solver,
 ) -> Result<Procedure, Refusal> {
     let list = instructions.iter().map(|instruction| RawValue::Procedure(Procedure::new(instruction.clone())));
-    let arguments = RawArguments { positional: vec![RawValue::List(list.collect())], named: Vec::new() };
+    let arguments = RawArguments { positional: vec![RawValue::List(list.collect())], ..RawArguments::default() };
     apply(&ReplaceAll, procedure, arguments, solver)
 }
 

@@ -1,0 +1,92 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use crate::analysis::Solver;
+use crate::interpret::{self, Options};
+use crate::print;
+use crate::schedule::apply::RawArguments;
+use crate::schedule::{Procedure, apply, registry};
+use crate::testing;
+
+fn simplified(text: &str) -> Procedure {
+    let procedure = Procedure::new(Arc::new(testing::proc(text)));
+    let operator = registry::find("simplify").expect("simplify is registered");
+    let mut solver = Solver::new(1_000_000);
+    let once = apply(operator, &procedure, RawArguments::default(), &mut solver).expect("simplify is never refused");
+    let twice = apply(operator, &once, RawArguments::default(), &mut solver).expect("simplify is never refused");
+    assert_eq!(print::proc(once.ir()), print::proc(twice.ir()), "simplifying again changes nothing");
+    let equal = interpret::compare(procedure.ir(), once.ir(), &Options::default());
+    assert!(equal.is_equal(), "{equal:?}\n{}", print::proc(once.ir()));
+    once
+}
+
+/// The statement lines of the simplified body of a proc over `n: size, x: f32[64 * n + 64]`.
+fn body(lines: &str) -> String {
+    let indented: Vec<String> = lines.lines().map(|line| format!("    {line}")).collect();
+    let text = format!("@proc\ndef f(n: size, k: index, x: f32[64 * n + 64]):\n{}\n", indented.join("\n"));
+    let printed = print::proc(simplified(&text).ir());
+    let kept: Vec<&str> = printed.lines().skip(1).map(|line| line.strip_prefix("    ").unwrap_or(line)).collect();
+    kept.join("\n")
+}
+
+#[track_caller]
+fn becomes(before: &str, after: &str) {
+    assert_eq!(body(before), after);
+}
+
+#[test]
+fn linear_forms_are_ordered_by_coefficient_and_name() {
+    becomes(
+        "for i in seq(0, n):\n    for j in seq(0, 4):\n        x[8 * i + 2 * j + 3] = 0.0",
+        "for i in seq(0, n):\n    for j in seq(0, 4):\n        x[3 + 2 * j + 8 * i] = 0.0",
+    );
+    becomes("for i in seq(0, n):\n    x[n - 1 - i + i * 0] = 0.0", "for i in seq(0, n):\n    x[-1 - i + n] = 0.0");
+}
+
+#[test]
+fn divisions_are_resolved_where_ranges_decide() {
+    becomes(
+        "for i in seq(0, n):\n    for j in seq(0, 8):\n        x[(8 * i + j) / 8] = 0.0",
+        "for i in seq(0, n):\n    for j in seq(0, 8):\n        x[i] = 0.0",
+    );
+    becomes(
+        "for i in seq(0, n):\n    for j in seq(0, 8):\n        x[(8 * i + j) % 8] = 0.0",
+        "for i in seq(0, n):\n    for j in seq(0, 8):\n        x[j] = 0.0",
+    );
+    becomes("for i in seq(0, n):\n    x[i / 2 / 3] = 0.0", "for i in seq(0, n):\n    x[i / 6] = 0.0");
+    becomes("for i in seq(0, n):\n    x[i % 4 + 4 * (i / 4)] = 0.0", "for i in seq(0, n):\n    x[i] = 0.0");
+}
+
+#[test]
+fn a_modulus_of_a_possibly_negative_value_stays() {
+    becomes("for i in seq(0, n):\n    x[(i - 5) % 4] = 0.0", "for i in seq(0, n):\n    x[(-5 + i) % 4] = 0.0");
+    becomes("for i in seq(0, n):\n    x[(i - 4) % 4] = 0.0", "for i in seq(0, n):\n    x[i % 4] = 0.0");
+    becomes("for i in seq(0, 4):\n    x[(i + 4) / 8] = 0.0", "for i in seq(0, 4):\n    x[0] = 0.0");
+}
+
+#[test]
+fn decided_branches_and_empty_loops_disappear() {
+    becomes("for i in seq(4, 8):\n    if i < 4:\n        x[i] = 1.0\n    else:\n        x[i] = 2.0", {
+        "for i in seq(4, 8):\n    x[i] = 2.0"
+    });
+    becomes("x[0] = 1.0\nfor i in seq(0, 0):\n    x[i] = 2.0", "x[0] = 1.0");
+    becomes("for i in seq(0, 0):\n    x[i] = 2.0", "pass");
+    becomes("for i in seq(0, 3):\n    if i < 0:\n        x[i] = 1.0", "for i in seq(0, 3):\n    pass");
+}
+
+#[test]
+fn a_branch_knows_its_condition() {
+    becomes(
+        "if n % 4 == 0:\n    x[n % 4 + 1] = 1.0\nelse:\n    x[n % 4 + 1] = 2.0",
+        "if n % 4 == 0:\n    x[1] = 1.0\nelse:\n    x[n % 4 + 1] = 2.0",
+    );
+}
+
+#[test]
+fn data_is_folded_exactly_or_not_at_all() {
+    becomes("x[0] = x[1] * (3.0 / 2.0)\nx[1] = 1.0 / 8.0", "x[0] = x[1] * (3.0 / 2.0)\nx[1] = 1.0 / 8.0");
+    becomes("x[0] = 1.0 * x[1] + 0.0", "x[0] = x[1]");
+    becomes("x[0] = 0.0 * x[1]", "x[0] = 0.0 * x[1]");
+    becomes("x[0] = x[1] * (2 + 3)", "x[0] = x[1] * 5");
+}

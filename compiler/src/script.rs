@@ -1,0 +1,19 @@
+//! The Starlark host: modules are evaluated here, with the prelude in scope and within limits.
+
+pub(crate) mod build;
+pub(crate) mod c_text;
+pub(crate) mod conformance;
+pub(crate) mod define;
+pub(crate) mod errors;
+pub(crate) mod hooks;
+pub(crate) mod host;
+pub(crate) mod load;
+pub(crate) mod prelude;
+pub(crate) mod report;
+pub(crate) mod run_c;
+pub(crate) mod testing;
+pub(crate) mod testing_run;
+pub(crate) mod values;
+
+#[cfg(test)]
+mod tests;

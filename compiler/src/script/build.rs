@@ -1,0 +1,201 @@
+//! Composing kernels with targets, and compiling the exported procs of modules.
+
+use std::sync::Arc;
+
+use starlark::environment::FrozenModule;
+use starlark::eval::Evaluator;
+use starlark::values::list::{AllocList, ListRef};
+use starlark::values::{OwnedFrozenValue, Value};
+
+use crate::codegen::Options;
+use crate::diagnostic::{Diagnostic, codes, nearest};
+use crate::pipeline::{COutput, KernelArgument, KernelOutput, KernelRequest, TraceStep};
+use crate::print;
+use crate::schedule::Procedure;
+use crate::schedule::argument::RawValue;
+use crate::script::errors::{failed, refused};
+use crate::script::host::Host;
+use crate::script::values::procedure::ProcedureValue;
+use crate::script::{c_text, load, report, testing};
+use crate::source::ModuleId;
+
+/// A name of a module that a kernel entry refers to.
+fn lookup(
+    host: &Host,
+    request: &KernelRequest,
+    what: &str,
+    reference: &(ModuleId, String),
+) -> Result<OwnedFrozenValue, Vec<Diagnostic>> {
+    let (id, name) = reference;
+    let module = load::quiet_module(host, id)?;
+    module.get(name).map_err(|_| {
+        let message = format!("kernel `{}`: its {what} `{name}` is not defined in `{id}`", request.name);
+        let exported = load::exports(&module);
+        let near = nearest(name, exported.iter().map(String::as_str));
+        let diagnostic = Diagnostic::error(codes::KERNEL, message);
+        vec![match near.is_empty() {
+            true => diagnostic.hint(format!("`{id}` defines {}", exported.join(", "))),
+            false => diagnostic.hint(format!("similar names: {}", near.join(", "))),
+        }]
+    })
+}
+
+fn wrong_kind(request: &KernelRequest, what: &str, name: &str, wanted: &str, got: &str) -> Vec<Diagnostic> {
+    let message = format!("kernel `{}`: its {what} `{name}` must be {wanted}, but it is a {got}", request.name);
+    vec![Diagnostic::error(codes::KERNEL, message)]
+}
+
+/// Composes one kernel with one target.
+pub(crate) fn kernel(host: &Host, request: &KernelRequest) -> Result<KernelOutput, Vec<Diagnostic>> {
+    let algorithm = lookup(host, request, "algorithm", &request.algorithm)?;
+    let Some(start) = ProcedureValue::from_value(algorithm.value()).map(|value| value.0.clone()) else {
+        let got = algorithm.value().get_type();
+        return Err(wrong_kind(request, "algorithm", &request.algorithm.1, "a proc", got));
+    };
+    let target = lookup(host, request, "target", &request.target)?;
+    if !report::is_target(target.value()) {
+        let got = target.value().get_type();
+        return Err(wrong_kind(request, "target", &request.target.1, "a target", got));
+    }
+    let schedule = lookup(host, request, "schedule", &request.schedule)?;
+    load::quietly(host, |eval| {
+        let scheduled = schedule_kernel(request, &start, [&algorithm, &target, &schedule], eval)?;
+        finish(host, request, &start, scheduled, &target, eval)
+    })
+}
+
+fn schedule_kernel<'v>(
+    request: &KernelRequest,
+    start: &Procedure,
+    [algorithm, target, schedule]: [&OwnedFrozenValue; 3],
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<Procedure> {
+    let heap = eval.heap();
+    let access = |value: &OwnedFrozenValue| heap.access_owned_frozen_value(value);
+    let positional = [access(algorithm), access(target)];
+    let named: Vec<(&str, Value<'v>)> =
+        request.args.iter().map(|(name, value)| (name.as_str(), argument(value, eval))).collect();
+    let result = eval.eval_function(access(schedule), &positional, &named)?;
+    let Some(scheduled) = ProcedureValue::from_value(result) else {
+        let got = format!("function that returned a {}", result.get_type());
+        let diagnostics = wrong_kind(request, "schedule", &request.schedule.1, "a function that returns a proc", &got);
+        return Err(failed(diagnostics));
+    };
+    testing::derives("build", start, &scheduled.0).map_err(|refusal| failed(refusal.diagnostics))?;
+    Ok(scheduled.0.clone())
+}
+
+fn argument<'v>(value: &KernelArgument, eval: &Evaluator<'v, '_, '_>) -> Value<'v> {
+    let heap = eval.heap();
+    match value {
+        KernelArgument::Int(number) => heap.alloc(*number),
+        KernelArgument::Float(number) => heap.alloc(*number),
+        KernelArgument::Bool(flag) => Value::new_bool(*flag),
+        KernelArgument::Text(text) => heap.alloc(text.as_str()),
+        KernelArgument::List(items) => heap.alloc(AllocList(items.iter().map(|item| argument(item, eval)))),
+    }
+}
+
+fn finish<'v>(
+    host: &Host,
+    request: &KernelRequest,
+    start: &Procedure,
+    scheduled: Procedure,
+    target: &OwnedFrozenValue,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<KernelOutput> {
+    let trace = trace(&scheduled);
+    let named = match *scheduled.ir().name == *request.name {
+        true => scheduled,
+        false => host.apply_named("rename", &scheduled, vec![RawValue::Text(request.name.clone())], Vec::new())?,
+    };
+    let options = Options { header_name: format!("{}.h", request.name), emulate: request.emulate };
+    let output = c_text::compile(&[named.ir().clone()], &options, eval).map_err(refused)?;
+    let (cc_flags, cc_triple, cc_features) = compiler_of(target.value());
+    Ok(KernelOutput {
+        c: output.c,
+        header: output.header,
+        algorithm: print::proc(start.ir()),
+        trace,
+        waived: named.ir().lineage.waived.to_vec(),
+        up_to_precision: named.ir().lineage.precision_class != start.ir().lineage.precision_class,
+        raw_c: output.raw_c,
+        modules: evaluated(host),
+        cc_flags,
+        cc_triple,
+        cc_features,
+    })
+}
+
+/// Flags, triple and CPU features of a target.
+pub(crate) fn compiler_of(target: Value<'_>) -> (Vec<String>, String, Vec<String>) {
+    let cc = report::field(target, "cc");
+    let texts = |name: &str| -> Vec<String> {
+        let list = cc.and_then(|cc| report::field(cc, name)).and_then(ListRef::from_value);
+        let texts = list.map(|list| list.content().iter().filter_map(|value| value.unpack_str()).map(str::to_string));
+        texts.map(Iterator::collect).unwrap_or_default()
+    };
+    let triple = cc.and_then(|cc| report::field(cc, "triple")).and_then(|value| value.unpack_str());
+    (texts("flags"), triple.unwrap_or_default().to_string(), texts("features"))
+}
+
+/// The steps from the algorithm to a proc, oldest first.
+fn trace(procedure: &Procedure) -> Vec<TraceStep> {
+    let history = procedure.history();
+    history
+        .iter()
+        .rev()
+        .filter_map(|version| {
+            let step = version.step()?;
+            Some(TraceStep {
+                operator: step.operator.to_string(),
+                arguments: step.arguments.clone(),
+                place: step.place.clone(),
+                proc: print::proc(version.ir()),
+            })
+        })
+        .collect()
+}
+
+fn evaluated(host: &Host) -> Vec<ModuleId> {
+    host.modules.borrow().keys().cloned().collect()
+}
+
+/// Compiles the procs that modules export: those of `__all__` in its order, or all by name.
+pub(crate) fn compile(host: &Host, modules: &[ModuleId], header_name: &str) -> Result<COutput, Vec<Diagnostic>> {
+    let mut procs: Vec<Procedure> = Vec::new();
+    for id in modules {
+        for procedure in exported_procs(&load::quiet_module(host, id)?) {
+            if !procs.iter().any(|known| Arc::ptr_eq(known.ir(), procedure.ir())) {
+                procs.push(procedure);
+            }
+        }
+    }
+    if procs.is_empty() {
+        let names: Vec<String> = modules.iter().map(|id| format!("`{id}`")).collect();
+        let message = format!("{} defines no procs to compile", names.join(" and "));
+        return Err(vec![
+            Diagnostic::error(codes::EXPORT, message)
+                .hint("procs at the top level whose names do not start with an underscore are compiled"),
+        ]);
+    }
+    let options = Options { header_name: header_name.to_string(), emulate: false };
+    let irs: Vec<_> = procs.iter().map(|procedure| procedure.ir().clone()).collect();
+    let output = load::quietly(host, |eval| c_text::compile(&irs, &options, eval).map_err(refused))?;
+    Ok(COutput { c: output.c, header: output.header, modules: evaluated(host) })
+}
+
+fn exported_procs(module: &FrozenModule) -> Vec<Procedure> {
+    let all = module.get_any_visibility("__all__").ok();
+    let listed = all.as_ref().and_then(|(value, _)| ListRef::from_value(value.value()));
+    let names = match listed {
+        Some(list) => list.content().iter().filter_map(|value| value.unpack_str()).map(str::to_string).collect(),
+        None => load::exports(module),
+    };
+    names
+        .iter()
+        .filter_map(|name| module.get(name).ok())
+        .filter_map(|value| ProcedureValue::from_value(value.value()).map(|procedure| procedure.0.clone()))
+        .filter(|procedure| procedure.ir().instr.is_none())
+        .collect()
+}

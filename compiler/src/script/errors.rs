@@ -1,0 +1,145 @@
+//! Refusals as Starlark errors, and Starlark errors as diagnostics.
+
+use starlark::ErrorKind;
+
+use crate::diagnostic::{Code, Diagnostic, Frame, Refusal, codes};
+use crate::source::Span;
+
+/// A refusal on its way through the evaluator. `attempt` catches exactly this.
+#[derive(Debug)]
+pub(crate) struct RefusalError(pub Refusal);
+
+impl std::fmt::Display for RefusalError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.message())
+    }
+}
+
+impl std::error::Error for RefusalError {}
+
+/// Diagnostics on their way through the evaluator: an import that failed, say. Not caught by `attempt`.
+#[derive(Debug)]
+pub(crate) struct DiagnosticsError(pub Vec<Diagnostic>);
+
+impl std::fmt::Display for DiagnosticsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.first().map_or("", |diagnostic| diagnostic.message.as_str()))
+    }
+}
+
+impl std::error::Error for DiagnosticsError {}
+
+pub(crate) fn refused(refusal: Refusal) -> starlark::Error {
+    starlark::Error::new_other(RefusalError(refusal))
+}
+
+pub(crate) fn failed(diagnostics: Vec<Diagnostic>) -> starlark::Error {
+    starlark::Error::new_other(DiagnosticsError(diagnostics))
+}
+
+/// The error inside a Starlark error, whatever kind it was wrapped as.
+fn inner(error: &starlark::Error) -> &anyhow::Error {
+    match error.kind() {
+        ErrorKind::Fail(inner)
+        | ErrorKind::StackOverflow(inner)
+        | ErrorKind::Value(inner)
+        | ErrorKind::Function(inner)
+        | ErrorKind::Scope(inner)
+        | ErrorKind::Parser(inner)
+        | ErrorKind::Freeze(inner)
+        | ErrorKind::Internal(inner)
+        | ErrorKind::Native(inner)
+        | ErrorKind::Other(inner) => inner,
+        _ => unknown_kind(error),
+    }
+}
+
+/// `ErrorKind` may grow; a kind we do not know has no payload that we could show.
+fn unknown_kind(_: &starlark::Error) -> &'static anyhow::Error {
+    static UNKNOWN: std::sync::OnceLock<anyhow::Error> = std::sync::OnceLock::new();
+    UNKNOWN.get_or_init(|| anyhow::anyhow!("evaluation failed"))
+}
+
+/// The refusal inside an error, if it is one.
+pub(crate) fn as_refusal(error: &starlark::Error) -> Option<&Refusal> {
+    inner(error).downcast_ref::<RefusalError>().map(|refusal| &refusal.0)
+}
+
+/// An error of evaluation as diagnostics. `locate` turns a Starlark place into one of the user's text.
+pub(crate) fn diagnostics(
+    error: &starlark::Error,
+    locate: &dyn Fn(&starlark::codemap::FileSpan) -> Option<Span>,
+) -> Vec<Diagnostic> {
+    let stack = host_stack(error, locate);
+    let place = error.span().and_then(locate);
+    if let Some(DiagnosticsError(found)) = inner(error).downcast_ref::<DiagnosticsError>() {
+        return found.clone();
+    }
+    let mut found = match as_refusal(error) {
+        Some(refusal) => refusal.diagnostics.clone(),
+        None => vec![host_error(error)],
+    };
+    for diagnostic in &mut found {
+        if diagnostic.primary.is_none()
+            && let Some(place) = &place
+        {
+            *diagnostic = diagnostic.clone().at(place, "");
+        }
+        if diagnostic.host_stack.is_empty() {
+            diagnostic.host_stack = stack.clone();
+        }
+    }
+    found
+}
+
+fn host_stack(error: &starlark::Error, locate: &dyn Fn(&starlark::codemap::FileSpan) -> Option<Span>) -> Vec<Frame> {
+    let frames = error.call_stack().clone().into_frames();
+    frames
+        .into_iter()
+        .map(|frame| Frame {
+            function: frame.name,
+            span: frame.location.as_ref().and_then(locate).unwrap_or_default(),
+        })
+        .collect()
+}
+
+/// An error that no code of ours raised: the evaluator's own, with limits told apart.
+fn host_error(error: &starlark::Error) -> Diagnostic {
+    let text = inner(error).to_string();
+    let message = lower_first(text.lines().next().unwrap_or("evaluation failed"));
+    match error.kind() {
+        ErrorKind::StackOverflow(_) => limit("call depth", "recursion without end, or deeper than the limit"),
+        ErrorKind::Fail(_) => Diagnostic::error(codes::FAILED, message),
+        _ if text.contains("tick") => limit("steps", "a loop or recursion that does not end"),
+        _ if text.contains("Heap limit") || text.contains("heap") && text.contains("limit") => {
+            limit("memory", "a value that keeps growing")
+        }
+        _ if text.contains("ancel") => limit("time", "a loop or recursion that does not end"),
+        _ => Diagnostic::error(code_of(error), message),
+    }
+}
+
+fn code_of(error: &starlark::Error) -> Code {
+    match error.kind() {
+        ErrorKind::Parser(_) => codes::SYNTAX,
+        ErrorKind::Scope(_) => codes::UNDEFINED_NAME,
+        _ => codes::HOST,
+    }
+}
+
+pub(crate) fn limit(what: &str, cause: &str) -> Diagnostic {
+    Diagnostic::error(codes::LIMIT, format!("evaluation exceeded the limit on {what}"))
+        .note(format!("the usual cause is {cause}"))
+        .hint("if the program is right, raise the limit with `--limit steps=N,depth=N,memory=MiB,seconds=N`")
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.clone().next()) {
+        // `ABC` and the like stay as they are.
+        (Some(first), second) if second.is_none_or(|c| !c.is_uppercase()) => {
+            first.to_lowercase().collect::<String>() + chars.as_str()
+        }
+        _ => text.to_string(),
+    }
+}

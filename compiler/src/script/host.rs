@@ -1,0 +1,192 @@
+//! The state of one compilation that native functions reach through the evaluator.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use starlark::any::ProvidesStaticType;
+use starlark::environment::FrozenModule;
+use starlark::eval::Evaluator;
+use starlark::values::list::ListRef;
+use starlark::values::tuple::TupleRef;
+use starlark::values::float::StarlarkFloat;
+use starlark::values::{OwnedFrozenValue, Value, ValueLike};
+
+use crate::analysis::solver::Solver;
+use crate::diagnostic::Refusal;
+use crate::loop_ir::Proc;
+use crate::pipeline::Limits;
+use crate::schedule::apply::RawArguments;
+use crate::schedule::argument::RawValue;
+use crate::schedule::{Operator, Procedure, registry};
+use crate::script::errors::refused;
+use crate::script::load;
+use crate::script::values::cursor::CursorValue;
+use crate::script::values::procedure::ProcedureValue;
+use crate::script::values::words::{FormattedValue, MemoryValue, MissingValue, PrecisionValue, WordValue};
+use crate::source::{ModuleId, SourceFile};
+use crate::symbol::Identity;
+use crate::syntax::module::Rendered;
+use crate::world::{CRunner, World};
+
+/// What evaluating code left behind for reports.
+#[derive(Default)]
+pub(crate) struct Record {
+    /// Procs that were defined and passed the checks, with the module that defined them.
+    pub defined: Vec<(ModuleId, Arc<Proc>)>,
+    /// Definitions at the top level of a module that were refused.
+    pub refused: Vec<(ModuleId, Refusal)>,
+    /// `algorithm -> schedule` for each claim shown.
+    pub claims: Vec<String>,
+    /// Digests of the procs that claims produced.
+    pub claimed: Vec<String>,
+    /// Obligations that were waived.
+    pub waived: Vec<String>,
+    /// How C was run (`native`, `qemu-aarch64`).
+    pub runners: Vec<String>,
+    /// Parts of tests that could not run here, with the reason.
+    pub skipped: Vec<String>,
+    /// Sources of C-producing functions of memories and externs are part of their module's text; names only here.
+    pub memories: Vec<(ModuleId, String)>,
+}
+
+/// A module's text and, once its imports are known, its Starlark text.
+pub(crate) struct Source {
+    pub file: Arc<SourceFile>,
+    pub rendered: Option<Rendered>,
+}
+
+/// One compilation.
+#[derive(ProvidesStaticType)]
+pub(crate) struct Host {
+    pub world: Arc<dyn World>,
+    pub runner: Option<Arc<dyn CRunner>>,
+    pub limits: Limits,
+    pub solver: RefCell<Solver>,
+    pub modules: RefCell<BTreeMap<ModuleId, FrozenModule>>,
+    /// Modules being evaluated, outermost first: to report import cycles.
+    pub loading: RefCell<Vec<ModuleId>>,
+    /// Text of every module, and what Starlark got of it, by the file name that Starlark knows it under.
+    pub sources: RefCell<BTreeMap<String, Source>>,
+    /// Functions of memories and externs whose module is finished.
+    pub hooks: RefCell<BTreeMap<Identity, OwnedFrozenValue>>,
+    pub record: RefCell<Record>,
+    pub ticks: Cell<u64>,
+    /// The values of `prelude.star`.
+    pub prelude: RefCell<Option<FrozenModule>>,
+}
+
+impl Host {
+    pub(crate) fn new(world: Arc<dyn World>, limits: Limits, runner: Option<Arc<dyn CRunner>>) -> Self {
+        Host {
+            world,
+            runner,
+            solver: RefCell::new(Solver::new(limits.solver_units)),
+            limits,
+            modules: RefCell::default(),
+            loading: RefCell::default(),
+            sources: RefCell::default(),
+            hooks: RefCell::default(),
+            record: RefCell::default(),
+            ticks: Cell::new(0),
+            prelude: RefCell::new(None),
+        }
+    }
+
+    /// The host behind an evaluator.
+    pub(crate) fn of<'a>(eval: &Evaluator<'_, 'a, '_>) -> starlark::Result<&'a Host> {
+        eval.extra
+            .and_then(|extra| extra.downcast_ref::<Host>())
+            .ok_or_else(|| starlark::Error::new_other(anyhow::anyhow!("evaluated outside a compilation")))
+    }
+
+    /// Applies an operator.
+    pub(crate) fn apply(
+        &self,
+        operator: &'static dyn Operator,
+        procedure: &Procedure,
+        positional: Vec<RawValue>,
+        named: Vec<(String, RawValue)>,
+        place: String,
+    ) -> starlark::Result<Procedure> {
+        let before = procedure.ir().lineage.waived.len();
+        let mut solver = self.solver.borrow_mut();
+        let arguments = RawArguments { positional, named, place };
+        let result = crate::schedule::apply(operator, procedure, arguments, &mut solver).map_err(refused)?;
+        let waived = result.ir().lineage.waived.iter().skip(before).cloned();
+        self.record.borrow_mut().waived.extend(waived);
+        Ok(result)
+    }
+
+    /// Applies an operator that host code reaches as a method.
+    pub(crate) fn apply_named(
+        &self,
+        name: &str,
+        procedure: &Procedure,
+        positional: Vec<RawValue>,
+        named: Vec<(String, RawValue)>,
+    ) -> starlark::Result<Procedure> {
+        match registry::find(name) {
+            Some(operator) => self.apply(operator, procedure, positional, named, String::new()),
+            None => Err(starlark::Error::new_other(anyhow::anyhow!("there is no operator `{name}`"))),
+        }
+    }
+
+    /// The line of the user's text that is being evaluated, such as `src/lib.exo:12`.
+    pub(crate) fn place(&self, eval: &Evaluator<'_, '_, '_>) -> String {
+        let Some(span) = eval.call_stack_top_location().and_then(|at| load::locate(self, &at)) else {
+            return String::new();
+        };
+        match &span.file {
+            Some(file) => format!("{}:{}", file.display_name, file.line_column(span.start).0),
+            None => String::new(),
+        }
+    }
+
+    /// A host value as an operator's argument.
+    pub(crate) fn raw(value: Value<'_>) -> starlark::Result<RawValue> {
+        if value.is_none() {
+            return Ok(RawValue::None);
+        }
+        if let Some(flag) = value.unpack_bool() {
+            return Ok(RawValue::Bool(flag));
+        }
+        if let Some(text) = value.unpack_str() {
+            return Ok(RawValue::Text(text.to_string()));
+        }
+        if let Some(number) = starlark::values::UnpackValue::unpack_value(value).ok().flatten() {
+            return Ok(RawValue::Int(number));
+        }
+        if let Some(number) = value.downcast_ref::<StarlarkFloat>() {
+            return Ok(RawValue::Float(number.0));
+        }
+        if let Some(cursor) = CursorValue::from_value(value) {
+            return Ok(RawValue::Cursor(cursor.0.clone()));
+        }
+        if let Some(procedure) = ProcedureValue::from_value(value) {
+            return Ok(RawValue::Procedure(procedure.0.clone()));
+        }
+        if let Some(memory) = MemoryValue::from_value(value) {
+            return Ok(RawValue::Memory(memory.0.clone()));
+        }
+        if let Some(precision) = PrecisionValue::from_value(value) {
+            return Ok(RawValue::Precision(precision.0));
+        }
+        if let Some(word) = WordValue::from_value(value) {
+            return Ok(RawValue::Text(word.0.to_string()));
+        }
+        if let Some(formatted) = FormattedValue::from_value(value) {
+            return Ok(RawValue::Formatted { text: formatted.text.clone(), holes: formatted.holes.clone() });
+        }
+        if let Some(missing) = MissingValue::from_value(value) {
+            return Err(refused(missing.refusal()));
+        }
+        let items = ListRef::from_value(value)
+            .map(|list| list.content())
+            .or_else(|| TupleRef::from_value(value).map(|tuple| tuple.content()));
+        match items {
+            Some(items) => Ok(RawValue::List(items.iter().map(|item| Host::raw(*item)).collect::<Result<_, _>>()?)),
+            None => Ok(RawValue::Other(value.get_type().to_string())),
+        }
+    }
+}

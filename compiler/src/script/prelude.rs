@@ -1,0 +1,270 @@
+//! The prelude: what every module finds in scope (design/01).
+
+use std::sync::OnceLock;
+
+use starlark::collections::SmallMap;
+use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension};
+use starlark::eval::Evaluator;
+use starlark::starlark_module;
+use starlark::values::dict::DictRef;
+use starlark::values::list::UnpackList;
+use starlark::values::none::NoneOr;
+use starlark::values::structs::AllocStruct;
+use starlark::values::tuple::UnpackTuple;
+use starlark::values::Value;
+
+use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::hardware::extern_function::{ExternDefinition, ExternFunction, ExternKind};
+use crate::hardware::memory::{Memory, MemoryDefinition, MemoryKind};
+use crate::hardware::precision::Precision;
+use crate::schedule::registry;
+use crate::script::errors::{as_refusal, refused};
+use crate::script::host::Host;
+use crate::script::hooks;
+use crate::script::values::cursor::CursorValue;
+use crate::script::values::operator::OperatorValue;
+use crate::script::values::procedure::ProcedureValue;
+use crate::script::values::words::{ExternValue, FormattedValue, MemoryValue, MissingValue, PrecisionValue};
+use crate::symbol::Identity;
+
+/// The part of the prelude that is written in host code.
+pub(crate) const SOURCE: &str = include_str!("prelude.star");
+
+/// Native names in scope in every module.
+pub(crate) fn globals() -> &'static Globals {
+    static GLOBALS: OnceLock<Globals> = OnceLock::new();
+    GLOBALS.get_or_init(|| {
+        let mut builder = GlobalsBuilder::extended_by(&[
+            LibraryExtension::StructType,
+            LibraryExtension::RecordType,
+            LibraryExtension::EnumType,
+            LibraryExtension::Map,
+            LibraryExtension::Filter,
+            LibraryExtension::Partial,
+            LibraryExtension::Print,
+            LibraryExtension::SetType,
+        ]);
+        for operator in registry::OPERATORS {
+            builder.set(operator.name(), OperatorValue(*operator));
+        }
+        for precision in Precision::ALL {
+            builder.set(precision.word(), PrecisionValue(precision));
+        }
+        for memory in [Memory::dram(), Memory::dram_stack(), Memory::dram_static()] {
+            let name = memory.name().to_string();
+            builder.set(&name, MemoryValue(memory));
+        }
+        for function in ExternFunction::builtin() {
+            builder.set(&function.name, ExternValue(function.clone()));
+        }
+        natives(&mut builder);
+        crate::script::testing::natives(&mut builder);
+        builder.build()
+    })
+}
+
+fn refusal_kind(text: &str) -> Option<RefusalKind> {
+    [
+        RefusalKind::Scheduling,
+        RefusalKind::InvalidCursor,
+        RefusalKind::Parse,
+        RefusalKind::Type,
+        RefusalKind::Bounds,
+        RefusalKind::Memory,
+        RefusalKind::Argument,
+        RefusalKind::Unequal,
+    ]
+    .into_iter()
+    .find(|kind| kind.name() == text)
+}
+
+/// Calls a host function with arguments collected from a native one.
+pub(crate) fn call<'v>(
+    eval: &mut Evaluator<'v, '_, '_>,
+    function: Value<'v>,
+    positional: &[Value<'v>],
+    named: &DictRef<'v>,
+) -> starlark::Result<Value<'v>> {
+    let named: Vec<(&str, Value<'v>)> =
+        named.iter().filter_map(|(name, value)| Some((name.unpack_str()?, value))).collect();
+    eval.eval_function(function, positional, &named)
+}
+
+/// What `attempt` returns.
+pub(crate) fn outcome<'v>(
+    eval: &Evaluator<'v, '_, '_>,
+    result: Result<Value<'v>, &Refusal>,
+) -> Value<'v> {
+    let heap = eval.heap();
+    let (ok, value, error) = match result {
+        Ok(value) => (true, value, Value::new_none()),
+        Err(refusal) => {
+            let error = heap.alloc(AllocStruct([
+                ("kind", heap.alloc(refusal.kind.name())),
+                ("message", heap.alloc(refusal.message())),
+                ("operator", heap.alloc(refusal.operator.as_str())),
+            ]));
+            (false, Value::new_none(), error)
+        }
+    };
+    heap.alloc(AllocStruct([("ok", Value::new_bool(ok)), ("value", value), ("error", error)]))
+}
+
+#[starlark_module]
+fn natives(builder: &mut GlobalsBuilder) {
+    /// Calls `f` and returns a record: `.ok`, `.value`, `.error` (`.kind`, `.message`, `.operator`). Catches refusals only.
+    fn attempt<'v>(
+        #[starlark(require = pos)] f: Value<'v>,
+        #[starlark(args)] args: UnpackTuple<Value<'v>>,
+        #[starlark(kwargs)] kwargs: DictRef<'v>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        match call(eval, f, &args.items, &kwargs) {
+            Ok(value) => Ok(outcome(eval, Ok(value))),
+            Err(error) => match as_refusal(&error) {
+                Some(refusal) => Ok(outcome(eval, Err(refusal))),
+                None => Err(error),
+            },
+        }
+    }
+
+    /// Refuses on behalf of a library; `attempt` sees it like an operator's refusal.
+    fn refuse<'v>(
+        #[starlark(require = pos)] message: &str,
+        #[starlark(default = "scheduling")] kind: &str,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        let Some(kind) = refusal_kind(kind) else {
+            return Err(starlark::Error::new_other(anyhow::anyhow!("there is no kind of refusal `{kind}`")));
+        };
+        let operator = eval.call_stack().into_frames().into_iter().rev().nth(1).map_or("refuse".into(), |f| f.name);
+        Err(refused(Refusal::new(kind, operator, Diagnostic::error(codes::LIBRARY, message))))
+    }
+
+    /// A value that stands for a feature that is not there; using it is a refusal with this message.
+    fn missing<'v>(#[starlark(require = pos)] message: &str) -> starlark::Result<MissingValue> {
+        Ok(MissingValue(message.to_string()))
+    }
+
+    /// An expression for an operator with `_` holes that the cursors' expressions fill, in order.
+    fn FormattedExprStr<'v>(
+        #[starlark(require = pos)] text: &str,
+        #[starlark(args)] holes: UnpackTuple<Value<'v>>,
+    ) -> starlark::Result<FormattedValue> {
+        let holes = holes
+            .items
+            .iter()
+            .map(|value| match CursorValue::from_value(*value) {
+                Some(cursor) => Ok(cursor.0.clone()),
+                None => {
+                    let message = format!("holes are filled by expression cursors, not by {}", value.get_type());
+                    let diagnostic = Diagnostic::error(codes::ARGUMENT, message);
+                    Err(refused(Refusal::new(RefusalKind::Argument, "FormattedExprStr", diagnostic)))
+                }
+            })
+            .collect::<starlark::Result<_>>()?;
+        Ok(FormattedValue { text: text.to_string(), holes })
+    }
+
+    /// A memory of user code; the C text comes from its functions.
+    fn memory<'v>(
+        #[starlark(require = pos)] name: &str,
+        #[starlark(require = named, default = NoneOr::None)] alloc: NoneOr<Value<'v>>,
+        #[starlark(require = named, default = NoneOr::None)] free: NoneOr<Value<'v>>,
+        #[starlark(require = named, default = NoneOr::None)] window: NoneOr<Value<'v>>,
+        #[starlark(require = named, default = NoneOr::None)] read: NoneOr<Value<'v>>,
+        #[starlark(require = named, default = NoneOr::None)] write: NoneOr<Value<'v>>,
+        #[starlark(require = named, default = NoneOr::None)] reduce: NoneOr<Value<'v>>,
+        #[starlark(require = named, default = NoneOr::None)] can_read: NoneOr<bool>,
+        #[starlark(require = named, default = NoneOr::None)] global_: NoneOr<Value<'v>>,
+        #[starlark(require = named, default = NoneOr::None)] base: NoneOr<&MemoryValue>,
+        #[starlark(require = named, default = NoneOr::None)] capacity: NoneOr<i64>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        let base = base.into_option().map(|base| base.0.clone());
+        let can_read = can_read.into_option().unwrap_or_else(|| base.as_ref().is_some_and(|base| base.can_read));
+        let memory = Memory::new(MemoryDefinition {
+            identity: Identity::fresh(),
+            name: name.to_string(),
+            base,
+            kind: MemoryKind::User,
+            can_read,
+            capacity: capacity.into_option(),
+        });
+        let mut functions = SmallMap::new();
+        for (name, function) in [
+            ("alloc", alloc),
+            ("free", free),
+            ("window", window),
+            ("read", read),
+            ("write", write),
+            ("reduce", reduce),
+            ("global_", global_),
+        ] {
+            if let Some(function) = function.into_option() {
+                functions.insert(name, function);
+            }
+        }
+        let host = Host::of(eval)?;
+        if let Some(module) = host.loading.borrow().last() {
+            host.record.borrow_mut().memories.push((module.clone(), name.to_string()));
+        }
+        let value = eval.heap().alloc(MemoryValue(memory));
+        hooks::remember(eval, value, functions);
+        Ok(value)
+    }
+
+    /// A scalar C function of user code. `c(args, ctype)` gives the call, `globals` C text (or a function of the type).
+    fn r#extern<'v>(
+        #[starlark(require = pos)] name: &str,
+        #[starlark(require = named)] c: Value<'v>,
+        #[starlark(require = named, default = NoneOr::None)] arity: NoneOr<i32>,
+        #[starlark(require = named, default = NoneOr::None)] typecheck: NoneOr<Value<'v>>,
+        #[starlark(require = named, default = NoneOr::None)] globals: NoneOr<Value<'v>>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        let arity = arity.into_option().and_then(|arity| usize::try_from(arity).ok());
+        let function = ExternFunction::new(ExternDefinition {
+            identity: Identity::fresh(),
+            name: name.to_string(),
+            arity,
+            kind: ExternKind::User,
+        });
+        let mut functions = SmallMap::new();
+        functions.insert("c", c);
+        for (name, function) in [("typecheck", typecheck), ("globals", globals)] {
+            if let Some(function) = function.into_option() {
+                functions.insert(name, function);
+            }
+        }
+        let value = eval.heap().alloc(ExternValue(function));
+        hooks::remember(eval, value, functions);
+        Ok(value)
+    }
+
+    /// C and header text of procs compiled together.
+    fn compile_procs_to_strings<'v>(
+        #[starlark(require = pos)] procs: UnpackList<&ProcedureValue>,
+        #[starlark(require = pos)] header_name: &str,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<(String, String)> {
+        let procs: Vec<_> = procs.items.iter().map(|procedure| procedure.0.ir().clone()).collect();
+        let options = crate::codegen::Options { header_name: header_name.to_string(), emulate: false };
+        let output = crate::script::c_text::compile(&procs, &options, eval).map_err(refused)?;
+        Ok((output.c, output.header))
+    }
+
+    /// The sum of a list of numbers.
+    fn sum<'v>(
+        #[starlark(require = pos)] values: Value<'v>,
+        #[starlark(default = 0)] start: Value<'v>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        let heap = eval.heap();
+        let mut total = start;
+        for value in values.iterate(heap)? {
+            total = total.add(value, heap)?;
+        }
+        Ok(total)
+    }
+}

@@ -1,0 +1,88 @@
+//! Evaluating modules for `exo run` and `exo check`, and what is reported of them.
+
+use std::cell::RefCell;
+
+use starlark::environment::FrozenModule;
+use starlark::values::structs::StructRef;
+use starlark::values::{OwnedFrozenValue, Value};
+
+use crate::diagnostic::Diagnostic;
+use crate::pipeline::{CheckReport, InstructionSummary};
+use crate::script::host::Host;
+use crate::script::load;
+use crate::script::testing::digest;
+use crate::source::ModuleId;
+
+/// Evaluates one module for what it prints.
+pub(crate) fn run(host: &Host, module: &ModuleId, print: &mut dyn FnMut(&str)) -> Vec<Diagnostic> {
+    load::module(host, module, &RefCell::new(print)).err().unwrap_or_default()
+}
+
+/// Evaluates modules without printing and reports what they define.
+pub(crate) fn check(host: &Host, modules: &[ModuleId]) -> CheckReport {
+    let mut report = CheckReport::default();
+    for id in modules {
+        match load::quiet_module(host, id) {
+            Ok(module) => report.targets.extend(targets(&module).into_iter().map(|(name, _)| name)),
+            Err(diagnostics) => report.diagnostics.extend(diagnostics),
+        }
+    }
+    report.targets.sort();
+    report.targets.dedup();
+    describe(host, modules, &mut report);
+    report
+}
+
+fn describe(host: &Host, modules: &[ModuleId], report: &mut CheckReport) {
+    let record = host.record.borrow();
+    for (module, proc) in &record.defined {
+        if !modules.contains(module) {
+            continue;
+        }
+        report.procs.push((proc.name.to_string(), digest(proc)));
+        if let Some(instr) = &proc.instr {
+            report.instructions.push(InstructionSummary {
+                name: proc.name.to_string(),
+                c_template: instr.template.clone(),
+                c_global: instr.global.clone(),
+            });
+            report.raw_c.push(instr.template.clone());
+            if !instr.global.is_empty() {
+                report.raw_c.push(instr.global.clone());
+            }
+        }
+    }
+    report.procs.sort();
+    report.procs.dedup();
+    let memories = record.memories.iter().filter(|(module, _)| modules.contains(module));
+    report.memories = memories.map(|(_, name)| name.clone()).collect();
+    // A module that defines a memory or an extern writes C through its functions, so its whole text is raw C.
+    for id in modules.iter().filter(|id| record.memories.iter().any(|(module, _)| module == *id)) {
+        if let Some(source) = host.sources.borrow().get(&id.to_string()) {
+            report.raw_c.push(source.file.text.clone());
+        }
+    }
+    report.waived = record.waived.clone();
+}
+
+/// The targets that a module exports.
+pub(crate) fn targets(module: &FrozenModule) -> Vec<(String, OwnedFrozenValue)> {
+    load::exports(module)
+        .into_iter()
+        .filter_map(|name| {
+            let value = module.get(&name).ok()?;
+            is_target(value.value()).then_some((name, value))
+        })
+        .collect()
+}
+
+/// Whether a value was made by `target(...)`.
+pub(crate) fn is_target(value: Value<'_>) -> bool {
+    field(value, "kind").and_then(|kind| kind.unpack_str()) == Some("target")
+}
+
+/// A field of a struct.
+pub(crate) fn field<'v>(value: Value<'v>, name: &str) -> Option<Value<'v>> {
+    let fields = StructRef::from_value(value)?;
+    fields.iter().find(|(key, _)| key.as_str() == name).map(|(_, value)| value)
+}

@@ -1,0 +1,233 @@
+//! Running C for tests: `check_c` compares a proc with the interpreter on a target's runner.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use starlark::eval::Evaluator;
+use starlark::values::Value;
+
+use crate::codegen::{self, Options, harness};
+use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::interpret::draw::{Given, Setting};
+use crate::interpret::frame::ControlValue;
+use crate::interpret::random::Random;
+use crate::interpret::rounded::MachineValue;
+use crate::interpret::{self, DEFAULT_BUDGET, Inputs, Outputs, Rounded};
+use crate::hardware::precision::Precision;
+use crate::loop_ir::{ArgType, Control, Proc};
+use crate::schedule::Procedure;
+use crate::script::errors::refused;
+use crate::script::host::Host;
+use crate::script::{build, c_text};
+use crate::world::{CProgram, CRun, CRunner};
+
+/// Runs of one proc when the test does not name sizes.
+const DRAWS: u64 = 3;
+
+/// What came of one proc's runs.
+pub(crate) enum Outcome {
+    /// All runs agreed, on this runner.
+    Agreed { runner: String },
+    /// It cannot run here, for this reason.
+    Unavailable { reason: String },
+    /// C and interpreter differ, or the C does not compile or crashes.
+    Wrong(Diagnostic),
+}
+
+/// The C side of a target.
+pub(crate) struct Machine {
+    pub flags: Vec<String>,
+    pub triple: String,
+    pub features: Vec<String>,
+}
+
+impl Machine {
+    pub(crate) fn of(target: Value<'_>) -> Self {
+        let (flags, triple, features) = build::compiler_of(target);
+        Machine { flags, triple, features }
+    }
+}
+
+/// `check_c(p, target, sizes = {...})`.
+pub(crate) fn check<'v>(
+    procedure: &Procedure,
+    target: Value<'v>,
+    sizes: &BTreeMap<String, Vec<i64>>,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<()> {
+    let host = Host::of(eval)?;
+    if !crate::script::report::is_target(target) {
+        let diagnostic = Diagnostic::error(codes::ARGUMENT, "`check_c` needs a target as its second argument");
+        return Err(refused(Refusal::new(RefusalKind::Argument, "check_c", diagnostic)));
+    }
+    let given = combinations(procedure.ir(), sizes).map_err(|message| {
+        refused(Refusal::new(RefusalKind::Argument, "check_c", Diagnostic::error(codes::ARGUMENT, message)))
+    })?;
+    let outcome = run(host, procedure.ir(), &Machine::of(target), &given, eval).map_err(refused)?;
+    let mut record = host.record.borrow_mut();
+    match outcome {
+        Outcome::Agreed { runner } => record.runners.push(runner),
+        Outcome::Unavailable { reason } => record.skipped.push(format!("C of `{}`: {reason}", procedure.ir().name)),
+        Outcome::Wrong(diagnostic) => {
+            return Err(refused(Refusal::new(RefusalKind::Unequal, "check_c", diagnostic)));
+        }
+    }
+    Ok(())
+}
+
+/// Every combination of the given control arguments; several draws where none are given.
+fn combinations(proc: &Proc, sizes: &BTreeMap<String, Vec<i64>>) -> Result<Vec<Given>, String> {
+    let mut all: Vec<Given> = vec![Given::new()];
+    for (name, values) in sizes {
+        let Some(at) = proc.args.iter().position(|arg| arg.name.name() == name) else {
+            return Err(format!("`{}` has no control argument `{name}`", proc.name));
+        };
+        let is_bool = match proc.args.get(at).map(|arg| &arg.ty) {
+            Some(ArgType::Control(control)) => *control == Control::Bool,
+            Some(ArgType::Data(_)) | None => return Err(format!("`{name}` of `{}` is no control argument", proc.name)),
+        };
+        let value = |number: &i64| if is_bool { ControlValue::Bool(*number != 0) } else { ControlValue::Int(*number) };
+        all = all
+            .into_iter()
+            .flat_map(|given| {
+                values.iter().map(move |number| {
+                    let mut given = given.clone();
+                    given.insert(at, value(number));
+                    given
+                })
+            })
+            .collect();
+    }
+    match sizes.is_empty() {
+        true => Ok((0..DRAWS).map(|_| Given::new()).collect()),
+        false => Ok(all),
+    }
+}
+
+/// Compiles a proc and runs it on drawn inputs, once for each entry of `given`.
+pub(crate) fn run(
+    host: &Host,
+    proc: &Arc<Proc>,
+    machine: &Machine,
+    given: &[Given],
+    eval: &mut Evaluator<'_, '_, '_>,
+) -> Result<Outcome, Refusal> {
+    let Some(runner) = host.runner.clone() else {
+        return Ok(Outcome::Unavailable { reason: "C is not run during verification".to_string() });
+    };
+    let options = Options { header_name: "kernel.h".to_string(), emulate: false };
+    let output = c_text::compile(std::slice::from_ref(proc), &options, eval)?;
+    let mut last = "nothing was run".to_string();
+    for (round, given) in given.iter().enumerate() {
+        let mut random = Random::new(round as u64 + 1);
+        let limit = 9 + 4 * round as i64;
+        let Some(setting) = Setting::draw(&[proc], given, limit, &mut random) else {
+            let message = format!("no arguments were found that satisfy the asserts of `{}`", proc.name);
+            return Err(Refusal::new(RefusalKind::Argument, "check_c", Diagnostic::error(codes::ARGUMENT, message)));
+        };
+        let inputs = setting.inputs(&Rounded, proc, &mut random);
+        match one_run(&*runner, proc, &output, machine, inputs)? {
+            Outcome::Agreed { runner } => last = runner,
+            Outcome::Wrong(diagnostic) => {
+                let sizes = interpret::compare::describe(&setting.controls(proc));
+                return Ok(Outcome::Wrong(diagnostic.note(format!("with {sizes}"))));
+            }
+            Outcome::Unavailable { reason } => return Ok(Outcome::Unavailable { reason }),
+        }
+    }
+    Ok(Outcome::Agreed { runner: last })
+}
+
+fn one_run(
+    runner: &dyn CRunner,
+    proc: &Arc<Proc>,
+    output: &codegen::Output,
+    machine: &Machine,
+    inputs: Inputs<MachineValue>,
+) -> Result<Outcome, Refusal> {
+    let malformed =
+        |message: String| Refusal::new(RefusalKind::Argument, "check_c", Diagnostic::error(codes::ARGUMENT, message));
+    let main = harness::program(proc, "kernel.h", &inputs).map_err(malformed)?;
+    let expected = match interpret::run(&Rounded, proc, inputs, DEFAULT_BUDGET) {
+        Ok(expected) => expected,
+        Err(fault) => {
+            let diagnostic = Diagnostic::error(codes::UNEQUAL, format!("`{}` goes wrong: {}", proc.name, fault.message));
+            return Ok(Outcome::Wrong(diagnostic.at(&fault.span, "here")));
+        }
+    };
+    let program = CProgram {
+        files: vec![
+            ("kernel.h".to_string(), output.header.clone()),
+            ("kernel.c".to_string(), output.c.clone()),
+            ("main.c".to_string(), main),
+        ],
+        flags: machine.flags.iter().cloned().chain(["-lm".to_string()]).collect(),
+        triple: machine.triple.clone(),
+        features: machine.features.clone(),
+    };
+    Ok(judge(proc, runner.run(&program), &expected))
+}
+
+fn judge(proc: &Proc, run: CRun, expected: &Outputs<MachineValue>) -> Outcome {
+    let wrong = |message: String| Diagnostic::error(codes::UNEQUAL, message);
+    match run {
+        CRun::Unavailable { reason } => Outcome::Unavailable { reason },
+        CRun::CompileFailed { command, stderr } => {
+            let diagnostic = wrong(format!("the C of `{}` does not compile", proc.name));
+            Outcome::Wrong(diagnostic.note(command).note(stderr))
+        }
+        CRun::Ran { runner, exit_code: 0, stdout, .. } => {
+            match harness::parse(&String::from_utf8_lossy(&stdout)) {
+                Err(problem) => Outcome::Wrong(wrong(format!("the C of `{}` goes wrong: {problem}", proc.name))),
+                Ok(buffers) => match difference(proc, expected, &buffers) {
+                    None => Outcome::Agreed { runner },
+                    Some(difference) => {
+                        Outcome::Wrong(wrong(format!("the C of `{}` computes something else", proc.name)).note(difference))
+                    }
+                },
+            }
+        }
+        CRun::Ran { runner, exit_code, stderr, .. } => {
+            let diagnostic = wrong(format!("the C of `{}` ended with code {exit_code} on {runner}", proc.name));
+            Outcome::Wrong(diagnostic.note(stderr))
+        }
+    }
+}
+
+/// A difference that rounding does not explain: C may fuse, and instructions may add in another order.
+fn difference(proc: &Proc, expected: &Outputs<MachineValue>, buffers: &[Vec<MachineValue>]) -> Option<String> {
+    let exact = harness::first_difference(expected, buffers)?;
+    let precisions = proc.args.iter().filter_map(|arg| match &arg.ty {
+        ArgType::Data(ty) => Some(ty.precision.concrete()),
+        ArgType::Control(_) => None,
+    });
+    let same_shape = expected.tensors.len() == buffers.len()
+        && expected.tensors.iter().zip(buffers).all(|((_, tensor), buffer)| tensor.data.len() == buffer.len());
+    let close = same_shape
+        && expected.tensors.iter().zip(buffers).zip(precisions).all(|(((_, tensor), buffer), precision)| {
+            tensor.data.iter().zip(buffer).all(|(want, have)| agree(want, have, precision))
+        });
+    (!close).then_some(exact)
+}
+
+fn agree(want: &MachineValue, have: &MachineValue, precision: Precision) -> bool {
+    if matches!(want, MachineValue::Poison) || want == have {
+        return true;
+    }
+    let tolerance = match precision {
+        Precision::R | Precision::F32 => 1e-5,
+        Precision::F64 => 1e-13,
+        Precision::F16 | Precision::Bf16 => 2e-2,
+        Precision::I8
+        | Precision::I16
+        | Precision::I32
+        | Precision::I64
+        | Precision::Ui8
+        | Precision::Ui16
+        | Precision::Ui32 => return false,
+    };
+    match (want.number(), have.number()) {
+        (Some(want), Some(have)) => (want - have).abs() <= tolerance * want.abs().max(1.0),
+        _ => false,
+    }
+}

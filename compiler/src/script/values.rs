@@ -1,0 +1,8 @@
+//! What host code holds: procs, cursors, memories, externs, precision words, operators.
+
+pub(crate) mod cursor;
+pub(crate) mod cursor_methods;
+pub(crate) mod modules;
+pub(crate) mod operator;
+pub(crate) mod procedure;
+pub(crate) mod words;

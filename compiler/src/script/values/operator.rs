@@ -1,0 +1,70 @@
+//! Scheduling operators as functions of host code. One type serves all: the registry tells them apart.
+
+use allocative::Allocative;
+use starlark::eval::{Arguments, Evaluator};
+use starlark::starlark_simple_value;
+use starlark::values::{
+    NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value,
+};
+
+use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::schedule::Operator;
+use crate::script::errors::refused;
+use crate::script::host::Host;
+use crate::script::values::procedure::ProcedureValue;
+
+/// An operator of the registry.
+#[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+pub(crate) struct OperatorValue(#[allocative(skip)] pub &'static dyn Operator);
+starlark_simple_value!(OperatorValue);
+
+impl std::fmt::Debug for OperatorValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "OperatorValue({})", self.0.name())
+    }
+}
+
+impl std::fmt::Display for OperatorValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
+#[starlark_value(type = "function")]
+impl<'v> StarlarkValue<'v> for OperatorValue {
+    fn name_for_call_stack(&self, _me: Value<'v>) -> String {
+        self.0.name().to_string()
+    }
+
+    fn invoke(
+        &self,
+        _me: Value<'v>,
+        args: &Arguments<'v, '_>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        let mut positional: Vec<Value<'v>> = args.positions(eval.heap())?.collect();
+        let mut named = Vec::new();
+        for (name, value) in args.names_map()? {
+            if name.as_str() == "proc" && positional.is_empty() {
+                positional.push(value);
+            } else {
+                named.push((name.as_str().to_string(), Host::raw(value)?));
+            }
+        }
+        let Some((first, rest)) = positional.split_first() else {
+            return Err(refused(not_a_proc(self.0.name(), "nothing")));
+        };
+        let Some(procedure) = ProcedureValue::from_value(*first) else {
+            return Err(refused(not_a_proc(self.0.name(), first.get_type())));
+        };
+        let rest = rest.iter().map(|value| Host::raw(*value)).collect::<starlark::Result<Vec<_>>>()?;
+        let host = Host::of(eval)?;
+        let result = host.apply(self.0, &procedure.0, rest, named, host.place(eval))?;
+        Ok(eval.heap().alloc(ProcedureValue(result)))
+    }
+}
+
+pub(crate) fn not_a_proc(operator: &str, got: &str) -> Refusal {
+    let message = format!("argument 0 (`proc`) of `{operator}` must be a proc, not {got}");
+    Refusal::new(RefusalKind::Argument, operator, Diagnostic::error(codes::ARGUMENT, message))
+}
