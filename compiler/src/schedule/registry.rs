@@ -42,7 +42,11 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &buffers::divide_dim::DivideDim,
     &buffers::mult_dim::MultDim,
     &buffers::lift_alloc::LiftAlloc,
+    &buffers::sink_alloc::SinkAlloc,
     &buffers::delete_buffer::DeleteBuffer,
+    &buffers::reuse_buffer::ReuseBuffer,
+    &buffers::unroll_buffer::UnrollBuffer,
+    &buffers::inline_window::InlineWindow,
     // expressions
     &expressions::bind_expr::BindExpr,
     &expressions::commute_expr::CommuteExpr,
@@ -55,6 +59,8 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &procedures::replace::Replace,
     &procedures::replace_all::ReplaceAll,
     &procedures::call_eqv::CallEqv,
+    &procedures::partial_eval::PartialEval,
+    &procedures::add_assertion::AddAssertion,
 ];
 
 /// The operator of this name.
