@@ -48,7 +48,7 @@ pub fn arguments(
         });
         names.push(RawValue::Text(name));
     }
-    Ok(RawArguments { positional: vec![RawValue::List(names), RawValue::List(values)], named: Vec::new() })
+    Ok(RawArguments { positional: vec![RawValue::List(names), RawValue::List(values)], ..RawArguments::default() })
 }
 
 impl Operator for PartialEval {
