@@ -135,7 +135,9 @@ fn procedure_methods(builder: &mut MethodsBuilder) {
             .iter()
             .map(|(name, value)| Ok((name.unpack_str().unwrap_or_default().to_string(), Host::raw(value)?)))
             .collect::<starlark::Result<Vec<_>>>()?;
-        Host::of(eval)?.apply_named("partial_eval", &this.0, positional, named).map(ProcedureValue)
+        let arguments = crate::schedule::operators::procedures::partial_eval::arguments(this.0.ir(), positional, named)
+            .map_err(crate::script::errors::refused)?;
+        Host::of(eval)?.apply_named("partial_eval", &this.0, arguments.positional, arguments.named).map(ProcedureValue)
     }
 
     fn transpose<'v>(
