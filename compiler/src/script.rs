@@ -16,4 +16,6 @@ pub(crate) mod testing_run;
 pub(crate) mod values;
 
 #[cfg(test)]
+mod operator_examples;
+#[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use crate::disk_world::{DiskWorld, Location, WorldPack, pack_id};
 use crate::failure::{Failure, Outcome};
 use crate::install::plan::imports;
 use crate::install::{self, Installed};
-use crate::project::Project;
+use crate::project::{Project, find_root};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -29,10 +29,7 @@ pub(crate) struct Ready {
 
 /// Installs what the project needs and brings Exo.lock up to date (with `--locked`, refuses where it is not).
 pub(crate) fn ready(settings: &Settings, terminal: &Terminal) -> Outcome<Ready> {
-    from_project(settings, terminal, Project::open(settings)?)
-}
-
-fn from_project(settings: &Settings, terminal: &Terminal, mut project: Project) -> Outcome<Ready> {
+    let mut project = Project::open(settings)?;
     for _ in 0..ATTEMPTS {
         let installed = install::install(settings, terminal, &project, &project.manifest, true)?;
         let lock = installed.plan.lock.to_string();
@@ -112,10 +109,9 @@ pub(crate) fn world_of_files(settings: &Settings, terminal: &Terminal, files: &[
         }
         paths.push(path.canonicalize().map_err(|error| crate::filesystem::failure("open", &path, &error))?);
     }
-    let project = project_around(settings, &paths)?;
-    let world = match project {
-        Some(project) => {
-            let ready = from_project(settings, terminal, project)?;
+    let world = match manifest_around(settings, &paths) {
+        Some(manifest) => {
+            let ready = ready(&Settings { manifest_path: Some(manifest), ..settings.clone() }, terminal)?;
             let root = ready.project.root().canonicalize().unwrap_or_else(|_| ready.project.root().clone());
             let own: Option<Vec<ModuleId>> =
                 paths.iter().map(|path| module_in_project(&root, &ready.id, path)).collect();
@@ -150,14 +146,14 @@ fn missing(file: &Path, path: &Path) -> Box<Failure> {
     }
 }
 
-/// The project that all of the files lie in, if there is one.
-fn project_around(settings: &Settings, paths: &[PathBuf]) -> Outcome<Option<Project>> {
-    let Some(project) = Project::find(settings)? else {
-        return Ok(None);
-    };
-    let root = project.root().canonicalize().unwrap_or_else(|_| project.root().clone());
-    let inside = settings.manifest_path.is_some() || paths.iter().all(|path| path.starts_with(&root));
-    Ok(inside.then_some(project))
+/// The manifest of the project that all of the files lie in, if there is one.
+fn manifest_around(settings: &Settings, paths: &[PathBuf]) -> Option<PathBuf> {
+    if settings.manifest_path.is_some() {
+        return settings.manifest_path.clone();
+    }
+    let manifest = find_root::manifest_above(paths.first()?.parent()?)?;
+    let root = manifest.parent()?;
+    paths.iter().all(|path| path.starts_with(root)).then_some(manifest)
 }
 
 /// The module of a file that is part of the project's pack.

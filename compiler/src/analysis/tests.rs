@@ -9,6 +9,7 @@ use crate::testing::proc;
 
 mod effect_questions;
 mod linear_logic;
+mod twin;
 mod filling;
 
 /// The path of the first statement whose printed first line starts with `text`.

@@ -38,11 +38,16 @@ pub static OPERATORS: &[&dyn Operator] = &[
     // buffers
     &buffers::stage_mem::StageMem,
     &buffers::expand_dim::ExpandDim,
+    &buffers::resize_dim::ResizeDim,
     &buffers::rearrange_dim::RearrangeDim,
     &buffers::divide_dim::DivideDim,
     &buffers::mult_dim::MultDim,
     &buffers::lift_alloc::LiftAlloc,
+    &buffers::sink_alloc::SinkAlloc,
     &buffers::delete_buffer::DeleteBuffer,
+    &buffers::reuse_buffer::ReuseBuffer,
+    &buffers::unroll_buffer::UnrollBuffer,
+    &buffers::inline_window::InlineWindow,
     // expressions
     &expressions::bind_expr::BindExpr,
     &expressions::commute_expr::CommuteExpr,
@@ -55,6 +60,8 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &procedures::replace::Replace,
     &procedures::replace_all::ReplaceAll,
     &procedures::call_eqv::CallEqv,
+    &procedures::partial_eval::PartialEval,
+    &procedures::add_assertion::AddAssertion,
 ];
 
 /// The operator of this name.

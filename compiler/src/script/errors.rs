@@ -96,10 +96,7 @@ fn host_stack(error: &starlark::Error, locate: &dyn Fn(&starlark::codemap::FileS
     let frames = error.call_stack().clone().into_frames();
     frames
         .into_iter()
-        .map(|frame| Frame {
-            function: frame.name,
-            span: frame.location.as_ref().and_then(locate).unwrap_or_default(),
-        })
+        .map(|frame| Frame { function: frame.name, span: frame.location.as_ref().and_then(locate).unwrap_or_default() })
         .collect()
 }
 

@@ -5,6 +5,7 @@ mod object_names;
 mod scopes;
 mod strings;
 mod host;
+mod values;
 mod imports;
 
 #[cfg(test)]

@@ -357,3 +357,126 @@ fn assertions_see_parameters_only() {
     assert!(printed("y[0] < 1").is_err());
     assert_eq!(print::proc(&proc).lines().count(), 11);
 }
+
+/// Random index arithmetic over `n` (a size) and `k` (an index) that obeys the affine rules.
+fn index_expressions() -> impl proptest::strategy::Strategy<Value = Vec<(u8, i64)>> {
+    proptest::collection::vec((0u8..9, -9i64..10), 1..24)
+}
+
+/// Runs a program for a stack machine that builds one expression.
+fn built(program: &[(u8, i64)], n: &crate::symbol::Sym, k: &crate::symbol::Sym) -> crate::loop_ir::Expr {
+    use crate::loop_ir::{BinaryOp, Control, build};
+    let mut stack = vec![build::control(n, Control::Size)];
+    for (op, value) in program {
+        let top = stack.pop().unwrap_or_else(|| build::int(*value));
+        let positive = value.abs() + 1;
+        let next = match op {
+            0 => {
+                stack.push(top);
+                build::int(*value)
+            }
+            1 => {
+                stack.push(top);
+                build::index(k)
+            }
+            2 => build::neg(top),
+            3 => build::mul(top, build::int(*value)),
+            4 => build::mul(build::int(*value), top),
+            5 => build::div(top, positive),
+            6 => build::modulo(top, positive),
+            binary => {
+                let lhs = stack.pop().unwrap_or_else(|| build::index(k));
+                build::binary(if *binary == 7 { BinaryOp::Add } else { BinaryOp::Sub }, lhs, top)
+            }
+        };
+        stack.push(next);
+    }
+    stack.pop().unwrap()
+}
+
+/// Pieces of modules, patterns and fragments; random sequences are now and then well formed.
+const TOKENS: &[&str] = &[
+    "x",
+    "n",
+    "_",
+    "w = ",
+    "y: ",
+    "f32",
+    "(",
+    ")",
+    "[",
+    "]",
+    "0",
+    "1.5",
+    "-",
+    " + ",
+    " * ",
+    " / ",
+    " < ",
+    " == ",
+    ":",
+    ", ",
+    "\n",
+    "\n    ",
+    "    pass\n",
+    "x[0:2]",
+    "x[i] += ",
+    "for i in seq(0, n):",
+    "for i in _: _",
+    "if ",
+    "else:",
+    " and ",
+    "not ",
+    "@proc\ndef f(x: f32[n] @ mems[0]):\n    x[0] = N\n",
+    "@instr(f'{n}')\ndef g(x: f32): pass\n",
+    "from a import *\n",
+    "import b\n",
+    "f\"{x}",
+    "\"",
+    "'a' 'b'",
+    "{",
+    "}",
+    "lambda: ",
+    "load",
+    "é",
+    "#1",
+    ";",
+    "\\\n",
+    "\r\n",
+    "\t",
+    "@ DRAM",
+    "def h(a: int, *b) -> int:\n    return a, \n",
+];
+
+proptest::proptest! {
+    #[test]
+    fn printed_expressions_read_back(left in index_expressions(), right in index_expressions(), op in 0usize..5) {
+        use crate::loop_ir::{BinaryOp, build};
+        let proc = testing::proc("def f(n: size, k: index):\n    pass\n");
+        let (n, k) = (proc.args[0].name.clone(), proc.args[1].name.clone());
+        let names = Names::of(&proc);
+        let (left, right) = (built(&left, &n, &k), built(&right, &n, &k));
+        let text = names.expr(&left);
+        proptest::prop_assert_eq!(&fragment::expr(&text, &proc, &at(&[0])).unwrap(), &left, "{}", text);
+        let op = [BinaryOp::Lt, BinaryOp::Gt, BinaryOp::Le, BinaryOp::Ge, BinaryOp::Eq][op];
+        let link = build::binary(op, left, right);
+        let whole = build::binary(BinaryOp::Or, build::and(link.clone(), link.clone()), build::and(link.clone(), link));
+        let text = names.expr(&whole);
+        proptest::prop_assert_eq!(&fragment::expr(&text, &proc, &at(&[0])).unwrap(), &whole, "{}", text);
+    }
+
+    #[test]
+    fn no_text_crashes_the_readers(pieces in proptest::collection::vec(proptest::sample::select(TOKENS), 0..14)) {
+        let text: String = pieces.concat();
+        let proc = fragment_sample();
+        let _ = Pattern::parse(&text, &is_extern);
+        let _ = fragment::expr(&text, &proc, &at(&[1, 1]));
+        let _ = fragment::window(&text, &proc, &at(&[1, 1]));
+        let file = crate::source::SourceFile::new("t", text.as_str());
+        if let Ok(module) = crate::syntax::module::split(&file) {
+            let rendered = module.render(&|_| Vec::new());
+            proptest::prop_assert_eq!(rendered.text.matches('\n').count(), text.matches('\n').count(), "{}", text);
+        }
+        let _ = crate::typecheck::proc_from_text(&format!("def f(x: f32[8]):\n    {text}\n"), &testing::known());
+    }
+}

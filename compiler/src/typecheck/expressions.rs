@@ -50,7 +50,9 @@ impl Checker<'_> {
             Syntax::Call(call) => self.call_expression(call, node),
             Syntax::Attribute(_) => self.host_constant(node, node, position),
             Syntax::Set(set) => match set.elts.as_slice() {
-                [inner] => self.host_constant(inner, node, position),
+                [inner] if self.captures.get(self.text(inner)).is_some() => self.host_constant(inner, node, position),
+                // Names of the definition may be spliced too; then the braces mean nothing.
+                [inner] => self.expression(inner, position),
                 _ => self.outside(node, "a set", "`{...}` splices exactly one host value"),
             },
             Syntax::If(_) => self.outside(node, "a conditional expression", "use an `if` statement or `select`"),

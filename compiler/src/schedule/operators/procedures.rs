@@ -1,8 +1,10 @@
 //! Operators on whole procedures and calls.
 
+pub mod add_assertion;
 pub mod call_eqv;
 pub mod inline;
 pub mod make_instr;
+pub mod partial_eval;
 pub mod rename;
 pub mod replace;
 pub mod replace_all;

@@ -339,3 +339,66 @@ fn call_eqv_wants_one_family() {
     let register = apply("set_memory", &fast, arguments!["x", crate::testing::avx2()]).unwrap();
     refused("call_eqv", &all[2], arguments!["clear(_)", &register]);
 }
+
+#[test]
+fn partial_eval_fixes_sizes() {
+    let p = procedure(
+        "
+        @proc
+        def f(n: size, m: index, b: bool, x: f32[n]):
+            assert n % 4 == 0
+            assert m >= 0
+            for i in seq(0, n):
+                if b:
+                    x[i] = 0.0
+        ",
+    );
+    let fix = |positional: Vec<crate::schedule::argument::RawValue>| {
+        let arguments = crate::schedule::operators::procedures::partial_eval::arguments(p.ir(), positional, Vec::new());
+        apply("partial_eval", &p, arguments?)
+    };
+    let q = fix(vec![8i64.into(), 0i64.into(), true.into()]).unwrap();
+    prints(
+        &q,
+        "
+        def f(x: f32[8] @ DRAM):
+            assert 8 % 4 == 0
+            assert 0 >= 0
+            for i in seq(0, 8):
+                if True:
+                    x[i] = 0.0
+        ",
+    );
+    reads_back(q.ir());
+    assert_ne!(q.ir().lineage.family, p.ir().lineage.family);
+    assert_eq!(now(&q, &cursor(&p, "x[_] = _")).unwrap(), "x[i] = 0.0");
+    // Contradictions, wrong kinds, too many.
+    assert!(fix(vec![6i64.into()]).is_err());
+    assert!(fix(vec![0i64.into()]).is_err());
+    assert!(fix(vec![8i64.into(), (-1i64).into()]).is_err());
+    assert!(fix(vec![8i64.into(), 0i64.into(), 2i64.into()]).is_err());
+    assert!(fix(vec![8i64.into(), 0i64.into(), true.into(), 1i64.into()]).is_err());
+    assert!(fix(vec!["8".into()]).is_err());
+    refused("partial_eval", &p, arguments![["k"], [1i64]]);
+}
+
+#[test]
+fn add_assertion_begins_a_family_and_must_not_contradict() {
+    let p = procedure(
+        "
+        @proc
+        def f(n: size, x: f32[n]):
+            assert n % 4 == 0
+            for i in seq(0, n):
+                x[i] = 0.0
+        ",
+    );
+    let q = apply("add_assertion", &p, arguments!["n % 8 == 0"]).unwrap();
+    assert!(crate::print::proc(q.ir()).contains("assert n % 8 == 0"));
+    assert_ne!(q.ir().lineage.family, p.ir().lineage.family);
+    step("divide_loop", &q, arguments!["i", 8i64, ["io", "ii"]; perfect = true]);
+    refused("add_assertion", &p, arguments!["n % 4 == 1"]);
+    refused("add_assertion", &p, arguments!["n < 0"]);
+    refused("add_assertion", &p, arguments!["i < 8"]);
+    refused("add_assertion", &p, arguments!["n +"]);
+}
