@@ -251,3 +251,44 @@ fn inline_windows_of_windows() {
     let q = step("inline_window", &q, arguments!["v = _"]);
     assert!(crate::print::proc(q.ir()).contains("use(x[3, 1 + 2:3 + 2])"));
 }
+
+#[test]
+fn autolift_adds_the_dimensions_that_matter() {
+    let p = procedure(
+        "
+        @proc
+        def f(n: size, x: f32[8, n], y: f32[n], z: f32[8, n]):
+            for i in seq(0, 8):
+                for j in seq(0, n):
+                    t: f32[2]
+                    for k in seq(0, 2):
+                        t[k] = y[j]
+                    z[i, j] = t[0] + x[i, j]
+        ",
+    );
+    let plain = step("autolift_alloc", &p, arguments!["t"; n_lifts = 2i64]);
+    assert_eq!(now(&plain, &cursor(&p, "t: _")).unwrap(), "t: f32[2] @ DRAM");
+    let row = step("autolift_alloc", &p, arguments!["t"; n_lifts = 2i64, keep_dims = true]);
+    assert_eq!(now(&row, &cursor(&p, "t: _")).unwrap(), "t: f32[n, 2] @ DRAM");
+    assert_eq!(now(&row, &cursor(&p, "t[_] = _")).unwrap(), "t[j, k] = y[j]");
+    let col = step("autolift_alloc", &p, arguments!["t"; n_lifts = 2i64, keep_dims = true, mode = "col"]);
+    assert_eq!(now(&col, &cursor(&p, "t: _")).unwrap(), "t: f32[2, n] @ DRAM");
+    refused("autolift_alloc", &p, arguments!["t"; n_lifts = 3i64]);
+    refused("autolift_alloc", &p, arguments!["t"; n_lifts = 2i64, keep_dims = true, size = 4i64]);
+}
+
+#[test]
+fn autolift_out_of_parallel_loops() {
+    let p = procedure(
+        "
+        @proc
+        def f(x: f32[8]):
+            for i in par(0, 8):
+                t: f32
+                t = x[i]
+                x[i] = t * 2.0
+        ",
+    );
+    step("autolift_alloc", &p, arguments!["t"; keep_dims = true]);
+    refused("autolift_alloc", &p, arguments!["t"]);
+}
