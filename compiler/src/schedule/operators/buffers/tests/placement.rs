@@ -253,6 +253,27 @@ fn inline_windows_of_windows() {
 }
 
 #[test]
+fn iterations_of_a_par_loop_never_come_to_share_a_buffer() {
+    let p = procedure(
+        "
+        @proc
+        def f(n: size, x: f32[n], y: f32[n]):
+            a: f32
+            a = 0.0
+            y[0] = a
+            for i in par(0, n):
+                b: f32
+                b = x[i]
+                y[i] = b
+        ",
+    );
+    let refusal = refused("reuse_buffer", &p, arguments!["a: _", "b: _"]);
+    assert!(refusal.message().contains("iterations"), "{}", refusal.message());
+    // One static array for all threads (S20).
+    refused("set_memory", &p, arguments!["b", crate::hardware::memory::Memory::dram_static()]);
+}
+
+#[test]
 fn autolift_adds_the_dimensions_that_matter() {
     let p = procedure(
         "
