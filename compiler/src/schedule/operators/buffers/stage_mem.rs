@@ -260,7 +260,10 @@ impl Staged {
                 } else {
                     list.len()
                 };
-                if visit::block_mentions(list.get(ends..).unwrap_or_default(), name) {
+                // A window of the window reaches the copy as well.
+                let aliases = touches::aliases(list.get(position..ends).unwrap_or_default(), &self.buffer);
+                let rest = list.get(ends..).unwrap_or_default();
+                if let Some(name) = aliases.iter().find(|alias| visit::block_mentions(rest, alias)) {
                     return Err(arguments.scheduling(format!("window `{name}` is used after the block")));
                 }
                 touches::in_block(list.get(position + 1..ends).unwrap_or_default(), name)
