@@ -23,7 +23,7 @@ const PACK: &[(&str, &str)] = &[
 fn output(text: &str) -> String {
     let main = ModuleId::new("", "main");
     let world = PACK.iter().fold(MemoryWorld::new().with(main.clone(), text), |world, (path, text)| {
-        world.with(ModuleId::new("avx2", path), *text)
+        world.with(ModuleId::new("avx2", path), text)
     });
     let world = Arc::new(world);
     let run = move || {

@@ -313,3 +313,31 @@ fn autolift_out_of_parallel_loops() {
     step("autolift_alloc", &p, arguments!["t"; keep_dims = true]);
     refused("autolift_alloc", &p, arguments!["t"]);
 }
+
+#[test]
+fn reuse_across_parallel_iterations_is_refused() {
+    let p = procedure(
+        "
+        @proc
+        def f(x: f32[8]):
+            a: f32
+            for i in par(0, 8):
+                b: f32
+                b = x[i]
+                x[i] = b * 2.0
+        ",
+    );
+    refused("reuse_buffer", &p, arguments!["a: _", "b: _"]);
+    let sequential = procedure(
+        "
+        @proc
+        def f(x: f32[8]):
+            a: f32
+            for i in seq(0, 8):
+                b: f32
+                b = x[i]
+                x[i] = b * 2.0
+        ",
+    );
+    step("reuse_buffer", &sequential, arguments!["a: _", "b: _"]);
+}
