@@ -37,10 +37,9 @@ struct Loaded(BTreeMap<String, FrozenModule>);
 
 impl FileLoader for Loaded {
     fn load(&self, path: &str) -> starlark::Result<FrozenModule> {
-        self.0
-            .get(path)
-            .cloned()
-            .ok_or_else(|| starlark::Error::new_other(anyhow::anyhow!("`{path}` was not loaded before it was imported")))
+        self.0.get(path).cloned().ok_or_else(|| {
+            starlark::Error::new_other(anyhow::anyhow!("`{path}` was not loaded before it was imported"))
+        })
     }
 }
 
@@ -169,7 +168,9 @@ fn prelude_module(host: &Host) -> Result<FrozenModule, Vec<Diagnostic>> {
     let ast = AstModule::parse("prelude", prelude::SOURCE.to_string(), &Dialect::Extended).map_err(broken)?;
     let module = Module::with_temp_heap(|module| {
         Evaluator::new(&module).eval_module(ast, prelude::globals()).map_err(broken)?;
-        module.freeze_named(FrozenHeapName::User(Box::new("prelude".to_string()))).map_err(|error| vec![Diagnostic::error(codes::HOST, format!("prelude: {error:?}"))])
+        module
+            .freeze_named(FrozenHeapName::User(Box::new("prelude".to_string())))
+            .map_err(|error| vec![Diagnostic::error(codes::HOST, format!("prelude: {error:?}"))])
     })?;
     *host.prelude.borrow_mut() = Some(module.clone());
     Ok(module)
@@ -230,7 +231,9 @@ fn contained<R>(body: impl FnOnce() -> starlark::Result<R>) -> starlark::Result<
     };
     let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
     match text.or_else(|| payload.downcast_ref::<String>().cloned()) {
-        Some(text) if text.contains(OVERSIZED) => Err(errors::failed(vec![errors::limit("memory", "a value that keeps growing")])),
+        Some(text) if text.contains(OVERSIZED) => {
+            Err(errors::failed(vec![errors::limit("memory", "a value that keeps growing")]))
+        }
         Some(_) | None => std::panic::resume_unwind(payload),
     }
 }
@@ -274,6 +277,12 @@ fn evaluate(
         Ok(())
     })
     .map_err(|mut diagnostics| {
+        // A limit that is exceeded has no place; the module at least is known.
+        for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.primary.is_none()) {
+            if let Some(source) = host.sources.borrow().get(&id.to_string()) {
+                diagnostic.notes.push(format!("while `{}` was evaluated", source.file.display_name));
+            }
+        }
         // A refused definition explains whatever failed after it, so it comes first.
         let mut all = refused_definitions(host, refused_before);
         all.append(&mut diagnostics);
