@@ -20,6 +20,7 @@ pub mod iterations;
 pub mod filling;
 pub mod idempotence;
 pub mod fission;
+pub mod folding;
 pub mod liveness;
 pub mod stability;
 pub mod conditions;

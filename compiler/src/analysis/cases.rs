@@ -19,9 +19,12 @@ pub enum Tree {
 /// Conjunctions that one question may cost before it is left to Z3.
 const MOST_CASES: u32 = 1500;
 
+/// Rows that one question may add, over all its cases: some tens of milliseconds.
+const MOST_WORK: u64 = 100_000;
+
 /// Decides whether all of `trees` can hold at once, over the variables `0..variables`.
 pub fn decide(trees: &[Tree], variables: u32) -> Verdict {
-    let mut split = Split { variables, budget: MOST_CASES, quantified: false };
+    let mut split = Split { variables, budget: MOST_CASES, work: MOST_WORK, quantified: false };
     let mut case = Case::default();
     for tree in trees {
         case.add(tree, &mut split);
@@ -65,6 +68,7 @@ impl<'a> Case<'a> {
 struct Split {
     variables: u32,
     budget: u32,
+    work: u64,
     quantified: bool,
 }
 
@@ -75,7 +79,7 @@ impl Split {
         }
         let Some(left) = self.budget.checked_sub(1) else { return Verdict::Unknown };
         self.budget = left;
-        let here = conjunction::decide(&case.equalities, &case.inequalities, self.variables);
+        let here = conjunction::decide(&case.equalities, &case.inequalities, self.variables, &mut self.work);
         let settled = |choice: &&[Tree], values: &[i64]| choice.iter().any(|tree| holds(tree, values));
         let next = match &here {
             Verdict::Unsat => return Verdict::Unsat,

@@ -42,6 +42,8 @@ pub enum Question {
     DeadBetweenIterations { side: Side, scope: Path, buffer: Sym },
     /// The block writes every element of the window of the buffer before it reads any of them.
     FilledFirst { side: Side, block: BlockPlace, buffer: Sym, window: Vec<Access> },
+    /// Dimension `dim` of the buffer allocated at `at` may be folded: its index `e` becomes `e % size`.
+    Folds { side: Side, at: Path, buffer: Sym, dim: usize, size: i64 },
     /// The data expressions have the same values at the statement `to` as at the statement `from`.
     Unchanged { side: Side, from: Path, to: Path, exprs: Vec<Expr> },
     /// Every call under this place (the root: everywhere) passes the call checker.

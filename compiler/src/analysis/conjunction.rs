@@ -121,9 +121,13 @@ impl Row {
 }
 
 /// Decides `equalities == 0 and inequalities <= 0` over the variables `0..variables`.
-pub fn decide(equalities: &[Row], inequalities: &[Row], variables: u32) -> Verdict {
-    let mut system = System { rows: Vec::new(), next: variables, gone: Vec::new() };
-    match system.solve(equalities, inequalities) {
+///
+/// `work` is what the whole question may still cost, in rows added; at 0 the answer is "unknown".
+pub fn decide(equalities: &[Row], inequalities: &[Row], variables: u32, work: &mut u64) -> Verdict {
+    let mut system = System { rows: Vec::new(), next: variables, gone: Vec::new(), work: *work };
+    let outcome = system.solve(equalities, inequalities);
+    *work = system.work;
+    match outcome {
         Err(Stop::Contradiction) => Verdict::Unsat,
         Err(Stop::TooHard) => Verdict::Unknown,
         Ok(()) => match system.solution() {
@@ -142,6 +146,7 @@ struct System {
     rows: Vec<Row>,
     next: Number,
     gone: Vec<Eliminated>,
+    work: u64,
 }
 
 impl System {
@@ -171,6 +176,7 @@ impl System {
         if row.terms.is_empty() {
             return if row.constant > 0 { Err(Stop::Contradiction) } else { Ok(()) };
         }
+        self.work = self.work.checked_sub(1).ok_or(Stop::TooHard)?;
         let common = row.common();
         if common > 1 {
             row.terms.iter_mut().for_each(|(_, c)| *c /= common);
@@ -207,7 +213,7 @@ impl System {
     }
 
     /// Uses an equality to define one variable by the others.
-    fn eliminate_equality(&mut self, mut row: Row, pending: &mut Vec<Row>) -> Result<(), Stop> {
+    fn eliminate_equality(&mut self, mut row: Row, pending: &mut [Row]) -> Result<(), Stop> {
         loop {
             let common = row.common();
             if common == 0 {
@@ -243,7 +249,7 @@ impl System {
         }
     }
 
-    fn define(&mut self, var: Number, value: Row, pending: &mut Vec<Row>) -> Result<(), Stop> {
+    fn define(&mut self, var: Number, value: Row, pending: &mut [Row]) -> Result<(), Stop> {
         for row in pending.iter_mut() {
             *row = row.replace(var, &value).ok_or(Stop::TooHard)?;
         }

@@ -125,7 +125,7 @@ impl Facts {
     }
 
     /// Whether a formula follows; `None` stands for one that could not be expressed.
-    pub(crate) fn proves(&self, solver: &mut Solver, goal: Option<&Formula>) -> Verified {
+    pub fn proves(&self, solver: &mut Solver, goal: Option<&Formula>) -> Verified {
         match goal.and_then(Formula::negated) {
             None => Verified::Unknown,
             Some(negated) => match solver.satisfiable(&self.known, &negated) {
@@ -139,7 +139,7 @@ impl Facts {
 
 /// The outcome of a proof, with a counterexample over symbols.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Verified {
+pub enum Verified {
     Yes,
     No(Vec<(Var, i64)>),
     Unknown,
@@ -155,7 +155,7 @@ pub fn prove(solver: &mut Solver, facts: &Facts, goal: &Expr) -> Answer {
 }
 
 /// A solution in the user's names.
-pub(crate) fn counterexample(values: &[(Var, i64)], names: &Names) -> Counterexample {
+pub fn counterexample(values: &[(Var, i64)], names: &Names) -> Counterexample {
     let mut named: Vec<(String, i64)> = values
         .iter()
         .filter_map(|(var, value)| match var {

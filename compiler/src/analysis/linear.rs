@@ -221,6 +221,11 @@ impl Linear {
         })
     }
 
+    /// Whether the two are never equal because they differ in their constants only.
+    pub fn differs_by_constant(&self, other: &Linear) -> bool {
+        self.constant != other.constant && self.terms == other.terms
+    }
+
     pub fn mentions(&self, symbol: &Sym) -> bool {
         self.any_var(&mut |var| matches!(var, Var::Sym(s) if s == symbol))
     }

@@ -16,7 +16,13 @@ pub fn meeting(a: &Cell, b: &Cell) -> Formula {
     let mut parts: Vec<Formula> = Vec::with_capacity(a.guard.len() + b.guard.len() + 2);
     if let (Some(a), Some(b)) = (&a.coords, &b.coords) {
         // An equation that leaves the 64-bit range is left out: the cells meet more often then.
-        parts.extend(a.iter().zip(b).filter_map(|(x, y)| Formula::equal(x, y)));
+        for formula in a.iter().zip(b).filter_map(|(x, y)| Formula::equal(x, y)) {
+            // Most pairs of unrolled code end here.
+            if formula == Formula::False {
+                return Formula::False;
+            }
+            parts.push(formula);
+        }
     }
     parts.extend(a.guard.iter().cloned());
     parts.extend(b.guard.iter().cloned());
@@ -65,7 +71,7 @@ pub fn first_meeting(
 pub struct Meeting {
     pub first: Cell,
     pub second: Cell,
-    pub(crate) why: Verified,
+    pub why: Verified,
 }
 
 /// Conditions under which an observing cell is not preceded, in its own iteration of the loops around both, by a sure

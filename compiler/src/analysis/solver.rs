@@ -22,6 +22,9 @@ pub struct Solver {
     pub(crate) callees: Callees,
 }
 
+/// Verdicts kept; some tens of megabytes. Beyond it memory starts anew, which costs time only.
+const MOST_KNOWN: usize = 1 << 16;
+
 /// What the solver was asked and how it answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -128,6 +131,9 @@ impl Solver {
             verdict = self.z3.get_or_insert_with(|| Backend::new(units)).decide(&question.trees, variables);
         } else {
             self.stats.fast += 1;
+        }
+        if self.known.len() >= MOST_KNOWN {
+            self.known.clear();
         }
         self.known.insert(key, verdict.clone());
         verdict

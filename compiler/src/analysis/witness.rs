@@ -13,6 +13,9 @@ use crate::symbol::Sym;
 /// touches exactly `target`. `None` when no candidate iteration is found.
 pub fn touches(cell: &Cell, common: usize, target: &[Linear]) -> Option<Formula> {
     let coords = cell.coords.as_ref()?;
+    if coords.iter().zip(target).any(|(coord, target)| coord.differs_by_constant(target)) {
+        return Some(Formula::False);
+    }
     let free = cell.bound.get(common..).unwrap_or(&[]);
     let mut solved = Solved { free, values: Vec::new() };
     let mut equations: Vec<(Linear, Linear)> = coords.iter().cloned().zip(target.iter().cloned()).collect();

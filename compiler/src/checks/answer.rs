@@ -4,7 +4,7 @@ use crate::analysis::conditions::{Question, Side, Unproven};
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
 use crate::analysis::solver::Solver;
-use crate::analysis::{commute, filling, fission, idempotence, iterations, liveness, stability};
+use crate::analysis::{commute, filling, fission, folding, idempotence, iterations, liveness, stability};
 use crate::checks::definition;
 use crate::cursor::Path;
 use crate::loop_ir::{Expr, Proc};
@@ -26,6 +26,7 @@ impl Question {
             | Question::DeadAfter { side, .. }
             | Question::DeadBetweenIterations { side, .. }
             | Question::FilledFirst { side, .. }
+            | Question::Folds { side, .. }
             | Question::Unchanged { side, .. }
             | Question::CallsValid { side, .. } => *side,
         }
@@ -53,6 +54,7 @@ impl Question {
             Question::BufferInBounds { buffer, .. } => definition::buffer_in_bounds(proc, buffer, solver),
             Question::CallsValid { under, .. } => definition::calls_valid(proc, under, solver),
             Question::DeadAfter { at, buffer, .. } => liveness::dead_after(proc, at, buffer, solver),
+            Question::Folds { at, buffer, dim, size, .. } => folding::folds(proc, at, buffer, *dim, *size, solver),
             Question::FilledFirst { block, buffer, window, .. } => {
                 filling::filled_first(proc, block, buffer, window, solver)
             }

@@ -10,7 +10,7 @@ use crate::loop_ir::validate::validate;
 use crate::loop_ir::{Lineage, Proc};
 use crate::schedule::argument::{self, RawValue, written};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
-use crate::schedule::operator::{Arguments, Operator, Value};
+use crate::schedule::operator::{Operator, Value};
 use crate::schedule::procedure::{HistoryStep, Procedure};
 use crate::symbol::Identity;
 
@@ -39,11 +39,11 @@ pub fn apply(
     arguments: RawArguments,
     solver: &mut Solver,
 ) -> Result<Procedure, Refusal> {
-    let call = Call { operator, procedure, written: arguments.written() };
+    let mut call = Call { operator, procedure, written: arguments.written(), place: None };
     let processed = argument::process(operator, procedure, &arguments).map_err(|refusal| call.explained(refusal))?;
-    let proposal = operator
-        .propose(procedure.ir(), &processed, solver)
-        .map_err(|refusal| call.explained(marked(refusal, procedure.ir(), &processed)))?;
+    call.place = processed.values.iter().find_map(|(_, value)| place_of(value));
+    let proposal =
+        operator.propose(procedure.ir(), &processed, solver).map_err(|refusal| call.explained(call.marked(refusal)))?;
     let Proposal { edited, obligation, relation } = proposal;
     let (mut proc, forward) = edited.finish();
     validate(&proc).map_err(|law| call.explained(broken(operator.name(), &law)))?;
@@ -87,6 +87,8 @@ struct Call<'a> {
     operator: &'static dyn Operator,
     procedure: &'a Procedure,
     written: String,
+    /// The first place among the arguments.
+    place: Option<Place>,
 }
 
 impl Call<'_> {
@@ -103,6 +105,14 @@ impl Call<'_> {
         refusal.operator = self.operator.name().to_string();
         if let Some(first) = refusal.diagnostics.first_mut() {
             first.notes.push(format!("refused: {}", self.text()));
+        }
+        refusal
+    }
+
+    /// Adds the procedure with the place that the call is about marked.
+    fn marked(&self, mut refusal: Refusal) -> Refusal {
+        if let (Some(first), Some(place)) = (refusal.diagnostics.first_mut(), &self.place) {
+            first.notes.push(crate::print::marked(self.procedure.ir(), place));
         }
         refusal
     }
@@ -134,13 +144,14 @@ impl Call<'_> {
 
     fn ask(&self, questions: &[Question], before: &Proc, after: &Proc, solver: &mut Solver) -> Result<(), Refusal> {
         for question in questions {
-            question.answer(before, after, solver).map_err(|unproven| {
-                let proc = match question.side() {
-                    Side::Before => before,
-                    Side::After => after,
-                };
-                self.explained(unshown(self.operator.name(), unproven, proc))
-            })?;
+            let Err(unproven) = question.answer(before, after, solver) else { continue };
+            let proc = match question.side() {
+                Side::Before => before,
+                Side::After => after,
+            };
+            let has_place = unproven.place.is_some();
+            let refusal = unshown(self.operator.name(), unproven, proc);
+            return Err(self.explained(if has_place { refusal } else { self.marked(refusal) }));
         }
         Ok(())
     }
@@ -158,15 +169,6 @@ fn unshown(operator: &str, unproven: Unproven, proc: &Proc) -> Refusal {
     }
     diagnostic.hints.extend(unproven.hint);
     Refusal::new(RefusalKind::Scheduling, operator, diagnostic)
-}
-
-/// Adds the procedure with the first place among the arguments marked.
-fn marked(mut refusal: Refusal, proc: &Proc, arguments: &Arguments) -> Refusal {
-    let place = arguments.values.iter().find_map(|(_, value)| place_of(value));
-    if let (Some(first), Some(place)) = (refusal.diagnostics.first_mut(), place) {
-        first.notes.push(crate::print::marked(proc, &place));
-    }
-    refusal
 }
 
 fn place_of(value: &Value) -> Option<Place> {

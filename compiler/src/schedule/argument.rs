@@ -97,6 +97,9 @@ fn bind<'a>(operator: &dyn Operator, raw: &'a RawArguments) -> Result<Vec<Option
     for (key, value) in &raw.named {
         let slot = parameters.iter().zip(&mut bound).find(|(parameter, _)| parameter.name == key);
         match slot {
+            None if key.starts_with("unsafe_") && parameters.iter().any(|p| p.name == "unsafe_skip_check") => {
+                return refuse(format!("`{name}` has no parameter `{key}`: it is called `unsafe_skip_check`"));
+            }
             None => return refuse(format!("`{name}` has no parameter `{key}`")),
             Some((_, Some(_))) => return refuse(format!("`{name}` got two values for `{key}`")),
             Some((_, slot)) => *slot = Some(value),

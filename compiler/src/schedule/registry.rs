@@ -38,6 +38,7 @@ pub static OPERATORS: &[&dyn Operator] = &[
     // buffers
     &buffers::stage_mem::StageMem,
     &buffers::expand_dim::ExpandDim,
+    &buffers::resize_dim::ResizeDim,
     &buffers::rearrange_dim::RearrangeDim,
     &buffers::divide_dim::DivideDim,
     &buffers::mult_dim::MultDim,

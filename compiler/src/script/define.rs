@@ -141,9 +141,10 @@ fn instruction<'v>(
         refused(Refusal::new(RefusalKind::Argument, name, Diagnostic::error(codes::TEMPLATE, message)))
     };
     let text = |at: usize, names: &[&str]| -> starlark::Result<Option<String>> {
-        let value = positional.get(at).copied().or_else(|| {
-            named.iter().find(|(given, _)| names.contains(&given.as_str())).map(|(_, value)| *value)
-        });
+        let value = positional
+            .get(at)
+            .copied()
+            .or_else(|| named.iter().find(|(given, _)| names.contains(&given.as_str())).map(|(_, value)| *value));
         match value.map(|value| (value, value.unpack_str())) {
             None => Ok(None),
             Some((_, Some(text))) => Ok(Some(text.to_string())),

@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use starlark::collections::SmallMap;
 use starlark::environment::{FrozenModule, Module};
 use starlark::eval::Evaluator;
+use starlark::values::Value;
 use starlark::values::dict::DictRef;
 use starlark::values::list::AllocList;
 use starlark::values::structs::AllocStruct;
 use starlark::values::tuple::TupleRef;
-use starlark::values::Value;
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::memory::{Hooks, Memory, MemoryQuestion};
@@ -21,7 +21,11 @@ use crate::symbol::Identity;
 /// Remembers the functions of a memory or extern made in the module that is being evaluated.
 ///
 /// They hang on the module as a chain `(owner, functions, rest)`, so that they are kept alive and frozen with it.
-pub(crate) fn remember<'v>(eval: &Evaluator<'v, '_, '_>, owner: Value<'v>, functions: SmallMap<&'static str, Value<'v>>) {
+pub(crate) fn remember<'v>(
+    eval: &Evaluator<'v, '_, '_>,
+    owner: Value<'v>,
+    functions: SmallMap<&'static str, Value<'v>>,
+) {
     let heap = eval.heap();
     let rest = eval.module().extra_value().unwrap_or_else(Value::new_none);
     let functions = heap.alloc(starlark::values::dict::AllocDict(functions));
@@ -35,7 +39,8 @@ pub(crate) fn file(host: &Host, module: &FrozenModule) {
     loop {
         let Some((owner, functions, rest)) = link(at.value()) else { return };
         let (Some(identity), Some(_)) = (identity(owner), functions.unpack_frozen()) else { return };
-        let frozen_functions = chain.map(|_| functions.unpack_frozen().unwrap_or_else(starlark::values::FrozenValue::new_none));
+        let frozen_functions =
+            chain.map(|_| functions.unpack_frozen().unwrap_or_else(starlark::values::FrozenValue::new_none));
         host.hooks.borrow_mut().insert(identity, frozen_functions);
         let Some(rest) = rest.unpack_frozen() else { return };
         at = chain.map(|_| rest);
@@ -119,10 +124,8 @@ impl Hooks for ScriptHooks<'_, '_, '_, '_> {
                 vec![heap.alloc(*name), heap.alloc(*c_type), list(shape), nowhere]
             }
             MemoryQuestion::Window { c_type, is_window, base, indices, strides } => {
-                let ty = heap.alloc(AllocStruct([
-                    ("is_win", Value::new_bool(*is_window)),
-                    ("ctype", heap.alloc(*c_type)),
-                ]));
+                let ty =
+                    heap.alloc(AllocStruct([("is_win", Value::new_bool(*is_window)), ("ctype", heap.alloc(*c_type))]));
                 vec![ty, heap.alloc(*base), list(indices), list(strides), nowhere]
             }
             MemoryQuestion::Read { place } => vec![heap.alloc(*place)],

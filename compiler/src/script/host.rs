@@ -7,9 +7,9 @@ use std::sync::Arc;
 use starlark::any::ProvidesStaticType;
 use starlark::environment::FrozenModule;
 use starlark::eval::Evaluator;
+use starlark::values::float::StarlarkFloat;
 use starlark::values::list::ListRef;
 use starlark::values::tuple::TupleRef;
-use starlark::values::float::StarlarkFloat;
 use starlark::values::{OwnedFrozenValue, Value, ValueLike};
 
 use crate::analysis::solver::Solver;

@@ -6,12 +6,12 @@ use starlark::collections::SmallMap;
 use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension};
 use starlark::eval::Evaluator;
 use starlark::starlark_module;
+use starlark::values::Value;
 use starlark::values::dict::DictRef;
 use starlark::values::list::UnpackList;
 use starlark::values::none::NoneOr;
 use starlark::values::structs::AllocStruct;
 use starlark::values::tuple::UnpackTuple;
-use starlark::values::Value;
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::extern_function::{ExternDefinition, ExternFunction, ExternKind};
@@ -19,8 +19,8 @@ use crate::hardware::memory::{Memory, MemoryDefinition, MemoryKind};
 use crate::hardware::precision::Precision;
 use crate::schedule::registry;
 use crate::script::errors::{as_refusal, refused};
-use crate::script::host::Host;
 use crate::script::hooks;
+use crate::script::host::Host;
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::operator::OperatorValue;
 use crate::script::values::procedure::ProcedureValue;
@@ -91,10 +91,7 @@ pub(crate) fn call<'v>(
 }
 
 /// What `attempt` returns.
-pub(crate) fn outcome<'v>(
-    eval: &Evaluator<'v, '_, '_>,
-    result: Result<Value<'v>, &Refusal>,
-) -> Value<'v> {
+pub(crate) fn outcome<'v>(eval: &Evaluator<'v, '_, '_>, result: Result<Value<'v>, &Refusal>) -> Value<'v> {
     let heap = eval.heap();
     let (ok, value, error) = match result {
         Ok(value) => (true, value, Value::new_none()),

@@ -8,12 +8,12 @@ use starlark::values::Value;
 
 use crate::codegen::{self, Options, harness};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::hardware::precision::Precision;
 use crate::interpret::draw::{Given, Setting};
 use crate::interpret::frame::ControlValue;
 use crate::interpret::random::Random;
 use crate::interpret::rounded::MachineValue;
 use crate::interpret::{self, DEFAULT_BUDGET, Inputs, Outputs, Rounded};
-use crate::hardware::precision::Precision;
 use crate::loop_ir::{ArgType, Control, Proc};
 use crate::schedule::Procedure;
 use crate::script::errors::refused;
@@ -151,7 +151,8 @@ fn one_run(
     let expected = match interpret::run(&Rounded, proc, inputs, DEFAULT_BUDGET) {
         Ok(expected) => expected,
         Err(fault) => {
-            let diagnostic = Diagnostic::error(codes::UNEQUAL, format!("`{}` goes wrong: {}", proc.name, fault.message));
+            let diagnostic =
+                Diagnostic::error(codes::UNEQUAL, format!("`{}` goes wrong: {}", proc.name, fault.message));
             return Ok(Outcome::Wrong(diagnostic.at(&fault.span, "here")));
         }
     };
@@ -176,17 +177,15 @@ fn judge(proc: &Proc, run: CRun, expected: &Outputs<MachineValue>) -> Outcome {
             let diagnostic = wrong(format!("the C of `{}` does not compile", proc.name));
             Outcome::Wrong(diagnostic.note(command).note(stderr))
         }
-        CRun::Ran { runner, exit_code: 0, stdout, .. } => {
-            match harness::parse(&String::from_utf8_lossy(&stdout)) {
-                Err(problem) => Outcome::Wrong(wrong(format!("the C of `{}` goes wrong: {problem}", proc.name))),
-                Ok(buffers) => match difference(proc, expected, &buffers) {
-                    None => Outcome::Agreed { runner },
-                    Some(difference) => {
-                        Outcome::Wrong(wrong(format!("the C of `{}` computes something else", proc.name)).note(difference))
-                    }
-                },
-            }
-        }
+        CRun::Ran { runner, exit_code: 0, stdout, .. } => match harness::parse(&String::from_utf8_lossy(&stdout)) {
+            Err(problem) => Outcome::Wrong(wrong(format!("the C of `{}` goes wrong: {problem}", proc.name))),
+            Ok(buffers) => match difference(proc, expected, &buffers) {
+                None => Outcome::Agreed { runner },
+                Some(difference) => {
+                    Outcome::Wrong(wrong(format!("the C of `{}` computes something else", proc.name)).note(difference))
+                }
+            },
+        },
         CRun::Ran { runner, exit_code, stderr, .. } => {
             let diagnostic = wrong(format!("the C of `{}` ended with code {exit_code} on {runner}", proc.name));
             Outcome::Wrong(diagnostic.note(stderr))

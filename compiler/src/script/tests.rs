@@ -220,10 +220,8 @@ print(bigger.name, bigger.vectors['f32'].lanes)
 
 #[test]
 fn a_name_of_the_prelude_may_be_bound_again_and_exported() {
-    let world = MemoryWorld::new()
-        .with(ModuleId::new("toy", "lib"), "target = target(name = 'toy')\nsin = 3\n");
-    let (out, diagnostics) =
-        run_in(world, "from toy import target, sin\nprint(target.name, sin)\n", Limits::default());
+    let world = MemoryWorld::new().with(ModuleId::new("toy", "lib"), "target = target(name = 'toy')\nsin = 3\n");
+    let (out, diagnostics) = run_in(world, "from toy import target, sin\nprint(target.name, sin)\n", Limits::default());
     assert!(diagnostics.is_empty(), "{diagnostics:#?}");
     assert_eq!(out, "toy 3\n");
 }

@@ -12,6 +12,7 @@ pub mod inline_window;
 pub mod lift_alloc;
 pub mod mult_dim;
 pub mod rearrange_dim;
+pub mod resize_dim;
 pub mod reuse_buffer;
 pub mod sink_alloc;
 pub mod stage_mem;

@@ -235,8 +235,9 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
         let len = path::list(this.0.procedure.ir(), &block.parent, block.orelse).map_or(0, <[_]>::len);
         let count = |bound: NoneOr<i32>| match bound {
             NoneOr::None => Ok(usize::MAX),
-            NoneOr::Other(count) => usize::try_from(count)
-                .map_err(|_| wrong(RefusalKind::Argument, "`expand` takes counts of at least 0")),
+            NoneOr::Other(count) => {
+                usize::try_from(count).map_err(|_| wrong(RefusalKind::Argument, "`expand` takes counts of at least 0"))
+            }
         };
         let (lo, hi) = (block.lo.saturating_sub(count(lo)?), block.hi.saturating_add(count(hi)?).min(len));
         Ok(this.at_place(Place::Block(BlockPlace { lo, hi, ..block })))

@@ -3,9 +3,7 @@
 use allocative::Allocative;
 use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
-use starlark::values::{
-    NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value,
-};
+use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::schedule::Operator;

@@ -4,9 +4,7 @@ use allocative::Allocative;
 use starlark::environment::{Methods, MethodsBuilder};
 use starlark::eval::Evaluator;
 use starlark::starlark_simple_value;
-use starlark::values::{
-    NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value,
-};
+use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
 use starlark::{methods_static, starlark_module};
 
 use crate::cursor::{BlockPlace, Path, Place};
@@ -99,7 +97,10 @@ fn procedure_methods(builder: &mut MethodsBuilder) {
         cursor::find(&this.0, None, &cursor::alloc_pattern(pattern), false, eval)
     }
 
-    fn forward(this: &ProcedureValue, #[starlark(require = pos)] cursor: &CursorValue) -> starlark::Result<CursorValue> {
+    fn forward(
+        this: &ProcedureValue,
+        #[starlark(require = pos)] cursor: &CursorValue,
+    ) -> starlark::Result<CursorValue> {
         cursor::forward(&this.0, &cursor.0).map(CursorValue)
     }
 
@@ -136,9 +137,7 @@ fn procedure_methods(builder: &mut MethodsBuilder) {
             .collect::<starlark::Result<Vec<_>>>()?;
         let arguments = crate::schedule::operators::procedures::partial_eval::arguments(this.0.ir(), positional, named)
             .map_err(crate::script::errors::refused)?;
-        Host::of(eval)?
-            .apply_named("partial_eval", &this.0, arguments.positional, arguments.named)
-            .map(ProcedureValue)
+        Host::of(eval)?.apply_named("partial_eval", &this.0, arguments.positional, arguments.named).map(ProcedureValue)
     }
 
     fn transpose<'v>(

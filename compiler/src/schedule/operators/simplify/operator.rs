@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::analysis::solver::Solver;
-use crate::cursor::path::{self, BlockPlace, Path, Step};
 use crate::cursor::Editor;
+use crate::cursor::path::{self, BlockPlace, Path, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::map_own_exprs;
 use crate::loop_ir::{Block, Const, Expr, ExprKind, Proc, Stmt, StmtKind, build};
@@ -117,7 +117,9 @@ fn statement(stmt: &Stmt, at: &Path, scope: &Scope, dead: &mut Vec<Path>) -> Stm
 enum Fate {
     Delete,
     /// Keep only this list of it.
-    Keep { orelse: bool },
+    Keep {
+        orelse: bool,
+    },
 }
 
 fn fate(stmt: &Stmt) -> Option<Fate> {

@@ -108,11 +108,8 @@ fn remainder(operand: &Expr, m: i64, scope: &Scope) -> Expr {
     }
     let Some(form) = Linear::of(operand) else { return build::modulo(operand.clone(), m) };
     let (_, mut rest) = form.split(m);
-    rest.constant = if form.constant % m == 0 || rest.terms.is_empty() {
-        form.constant.rem_euclid(m)
-    } else {
-        form.constant
-    };
+    rest.constant =
+        if form.constant % m == 0 || rest.terms.is_empty() { form.constant.rem_euclid(m) } else { form.constant };
     if rest.terms.is_empty() {
         return build::int(rest.constant);
     }
@@ -156,7 +153,8 @@ fn recombined(modulus: &Expr, product: &Expr) -> Option<Expr> {
     let ExprKind::Binary { op: BinaryOp::Mul, lhs: a, rhs: b } = &product.kind else { return None };
     let (factor, quotient) = if literal(a).is_some() { (a, b) } else { (b, a) };
     let ExprKind::Binary { op: BinaryOp::Div, lhs: y, rhs: d } = &quotient.kind else { return None };
-    (literal(factor).is_some() && literal(factor) == literal(k) && literal(d) == literal(k) && x == y).then(|| x.clone())
+    (literal(factor).is_some() && literal(factor) == literal(k) && literal(d) == literal(k) && x == y)
+        .then(|| x.clone())
 }
 
 fn boolean(expr: &Expr, scope: &Scope) -> Expr {

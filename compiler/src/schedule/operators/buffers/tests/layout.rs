@@ -216,3 +216,113 @@ fn delete_buffer_needs_an_unused_one() {
     assert_eq!(now(&q, &cursor(&p, "u = _")).unwrap(), "u = 1.0");
     refused("delete_buffer", &p, arguments!["u"]);
 }
+
+#[test]
+fn resize_shifts_and_checks_bounds() {
+    let text = "
+        @proc
+        def use(d: [f32][4]):
+            for k in seq(0, 4):
+                d[k] += 1.0
+        @proc
+        def f(n: size, x: f32[n + 8]):
+            for i in seq(0, n):
+                t: f32[n + 8]
+                for k in seq(0, 8):
+                    t[i + k] = x[i + k]
+                w = t[i:i + 8]
+                use(t[i + 2:i + 6])
+                w[0] += 1.0
+                for k in seq(0, 8):
+                    x[i + k] = t[i + k]
+        ";
+    let p = procedure(text);
+    let q = step("resize_dim", &p, arguments!["t", 0i64, 8i64, "i"]);
+    assert_eq!(now(&q, &cursor(&p, "t: _")).unwrap(), "t: f32[8] @ DRAM");
+    assert_eq!(now(&q, &cursor(&p, "t[_] = _")).unwrap(), "t[i + k - i] = x[i + k]");
+    assert!(crate::print::proc(q.ir()).contains("use(t[i + 2 - i:i + 6 - i])"));
+    step("resize_dim", &p, arguments!["t", 0i64, "n + 16", "0 - 2"]);
+    refused("resize_dim", &p, arguments!["t", 0i64, 7i64, "i"]);
+    refused("resize_dim", &p, arguments!["t", 0i64, 8i64, "i + 1"]);
+    refused("resize_dim", &p, arguments!["t", 0i64, "n", 0i64]);
+    refused("resize_dim", &p, arguments!["t", 1i64, 8i64, "i"]);
+    refused("resize_dim", &p, arguments!["t", 0i64, 8i64, "i"; fold = true]);
+}
+
+#[test]
+fn fold_a_sliding_window() {
+    let blur = |reach: i64| {
+        procedure(&format!(
+            "
+        @proc
+        def blur(n: size, x: f32[n + 8], y: f32[n]):
+            t: f32[n + 8]
+            for i in seq(0, 2):
+                t[i] = x[i]
+            for i in seq(0, n):
+                t[i + 2] = x[i + 2]
+                y[i] = t[i] + t[i + 1] + t[i + {reach}]
+        "
+        ))
+    };
+    let p = blur(2);
+    let q = step("resize_dim", &p, arguments!["t", 0i64, 3i64, 0i64; fold = true]);
+    prints(
+        &q,
+        "
+        def blur(n: size, x: f32[n + 8] @ DRAM, y: f32[n] @ DRAM):
+            t: f32[3] @ DRAM
+            for i in seq(0, 2):
+                t[i % 3] = x[i]
+            for i in seq(0, n):
+                t[(i + 2) % 3] = x[i + 2]
+                y[i] = t[i % 3] + t[(i + 1) % 3] + t[(i + 2) % 3]
+        ",
+    );
+    step("resize_dim", &p, arguments!["t", 0i64, 5i64, 0i64; fold = true]);
+    refused("resize_dim", &p, arguments!["t", 0i64, 2i64, 0i64; fold = true]);
+    refused("resize_dim", &p, arguments!["t", 0i64, "n", 0i64; fold = true]);
+}
+
+#[test]
+fn fold_keeps_rows_apart_and_sees_repetition() {
+    let p = procedure(
+        "
+        @proc
+        def f(x: f32[8, 4], y: f32[8, 4]):
+            t: f32[8, 4]
+            for i in seq(0, 8):
+                for j in seq(0, 4):
+                    t[i, j] = x[i, j]
+                for j in seq(0, 4):
+                    y[i, j] = t[i, j]
+        ",
+    );
+    step("resize_dim", &p, arguments!["t", 0i64, 1i64, 0i64; fold = true]);
+    refused("resize_dim", &p, arguments!["t", 1i64, 2i64, 0i64; fold = true]);
+    let twice = procedure(
+        "
+        @proc
+        def f(x: f32[8], y: f32[8]):
+            t: f32[8]
+            for r in seq(0, 2):
+                for i in seq(0, 8):
+                    t[i] = x[i]
+                    y[i] = t[i]
+        ",
+    );
+    refused("resize_dim", &twice, arguments!["t", 0i64, 4i64, 0i64; fold = true]);
+    let branch = procedure(
+        "
+        @proc
+        def f(n: size, x: f32[n + 2], y: f32[n]):
+            t: f32[n + 2]
+            for i in seq(0, n):
+                if i == 0:
+                    t[0] = x[0]
+                t[i + 1] = x[i + 1]
+                y[i] = t[i] + t[i + 1]
+        ",
+    );
+    step("resize_dim", &branch, arguments!["t", 0i64, 2i64, 0i64; fold = true]);
+}

@@ -122,6 +122,8 @@ fn fission_that_would_change_the_result() {
         ));
         let gap = gap_after(&p, &format!("{} _", first.split_inclusive('=').next().unwrap()));
         refused("fission", &p, arguments![&gap]);
+        let refusal = refused("fission", &p, arguments![&gap; unsafe_disable_checks = true]);
+        assert!(refusal.message().contains("it is called `unsafe_skip_check`"), "{}", refusal.message());
         let waived = apply("fission", &p, arguments![&gap; unsafe_skip_check = true]).unwrap();
         assert_eq!(waived.ir().lineage.waived.len(), 1, "{body}");
         assert!(waived.ir().lineage.waived[0].contains("fission(f"));
