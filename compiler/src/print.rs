@@ -18,7 +18,8 @@ pub struct Names {
 
 impl Names {
     pub fn of(proc: &Proc) -> Self {
-        let mut naming = Naming { names: Names::default(), live: BTreeSet::new(), reserved: spellings(proc) };
+        let mut naming =
+            Naming { names: Names::default(), live: BTreeSet::new(), bound: bound_names(proc), host: host_names(proc) };
         for arg in &proc.args {
             naming.bind(&arg.name);
         }
@@ -155,32 +156,57 @@ fn precedence(op: BinaryOp) -> u8 {
     }
 }
 
-/// Spellings that a made-up name must not take: every base name of the proc, and the procs and externs it calls.
-fn spellings(proc: &Proc) -> BTreeSet<String> {
-    let mut taken: BTreeSet<String> = proc.args.iter().map(|arg| arg.name.name().to_string()).collect();
+/// Base names of everything that a proc binds.
+fn bound_names(proc: &Proc) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = proc.args.iter().map(|arg| arg.name.name().to_string()).collect();
     visit::each_stmt(&proc.body, &mut |stmt| {
-        taken.extend(visit::bound_by(stmt).map(|symbol| symbol.name().to_string()));
-        if let StmtKind::Call { callee, .. } = &stmt.kind {
-            taken.insert(callee.name.to_string());
+        names.extend(visit::bound_by(stmt).map(|symbol| symbol.name().to_string()));
+    });
+    names
+}
+
+/// Names of the host that a proc mentions: procs, externs, memories. A variable of that name would hide them.
+fn host_names(proc: &Proc) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = proc.args.iter().map(|arg| arg.mem.name().to_string()).collect();
+    visit::each_stmt(&proc.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Call { callee, .. } => {
+            names.insert(callee.name.to_string());
+        }
+        StmtKind::Alloc { mem, .. } => {
+            names.insert(mem.name().to_string());
+        }
+        StmtKind::Assign { .. }
+        | StmtKind::Reduce { .. }
+        | StmtKind::Pass
+        | StmtKind::If { .. }
+        | StmtKind::For { .. }
+        | StmtKind::Window { .. } => {}
+    });
+    visit::each_expr_in(&proc.body, &mut |expr| {
+        if let ExprKind::Extern { function, .. } = &expr.kind {
+            names.insert(function.name.clone());
         }
     });
-    taken
+    names
 }
 
 struct Naming {
     names: Names,
     live: BTreeSet<String>,
-    reserved: BTreeSet<String>,
+    /// What variables are called; a made-up name must not be one of these.
+    bound: BTreeSet<String>,
+    /// What no variable may be called.
+    host: BTreeSet<String>,
 }
 
 impl Naming {
     /// Picks a spelling and returns it when it was not live before (so that the caller can end its life).
     fn bind(&mut self, symbol: &Sym) -> String {
         let base = symbol.name();
-        let spelling = if self.live.contains(base) {
+        let spelling = if self.live.contains(base) || self.host.contains(base) {
             (1usize..)
                 .map(|k| format!("{base}_{k}"))
-                .find(|name| !self.live.contains(name) && !self.reserved.contains(name))
+                .find(|name| !self.live.contains(name) && !self.bound.contains(name) && !self.host.contains(name))
                 .unwrap_or_else(|| base.to_string())
         } else {
             base.to_string()

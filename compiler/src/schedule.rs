@@ -7,6 +7,7 @@ pub mod target;
 pub mod reads;
 pub mod argument;
 pub mod apply;
+pub mod parallel;
 pub mod operators;
 pub mod registry;
 

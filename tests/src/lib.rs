@@ -3,3 +3,4 @@
 pub mod command_line;
 pub mod exo;
 pub mod fuzz;
+pub mod reference;

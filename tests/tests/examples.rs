@@ -1,6 +1,7 @@
 //! Each file of `tests/examples/` runs as it stands and prints what its comments say.
 
-use exo_tests::exo::{Sandbox, repository};
+use exo_tests::command_line::{Sandbox, finish};
+use exo_tests::exo::repository;
 
 /// The lines after `# prints:`, without their comment signs and without blank lines.
 fn expected(text: &str) -> Vec<String> {
@@ -14,8 +15,12 @@ fn prints_what_it_says(name: &str) {
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let expected = expected(&text);
     assert!(!expected.is_empty(), "{name} says nothing about what it prints");
-    let stdout = Sandbox::new().run(["run".as_ref(), file.as_os_str()]).done();
-    let printed: Vec<&str> = stdout.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command("", &["run", &file.to_string_lossy()]);
+    // The packs in the binary, not a registry made for a test.
+    command.env_remove("EXO_TEST_PACKS");
+    let run = finish(command).exits(0);
+    let printed: Vec<&str> = run.stdout.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     assert_eq!(printed.join("\n"), expected.join("\n"), "{name}");
 }
 

@@ -1,5 +1,7 @@
 //! Safety of one definition, statement by statement, and the bounds of one buffer for rewrites of its shape.
 
+use std::sync::Arc;
+
 use crate::analysis::conditions::Unproven;
 use crate::analysis::facts::Facts;
 use crate::analysis::formula::Formula;
@@ -8,9 +10,9 @@ use crate::analysis::solver::{Satisfiable, Solver};
 use crate::checks::bounds;
 use crate::checks::call::Call;
 use crate::checks::claim::{Failure, Site};
-use crate::cursor::path::{Path, Step};
+use crate::cursor::path::{self, Path, Step};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::loop_ir::{ArgType, Expr, LoopMode, Proc, Stmt, StmtKind};
+use crate::loop_ir::{ArgType, Expr, LoopMode, Proc, Stmt, StmtKind, visit};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -176,8 +178,8 @@ impl Walk<'_> {
             Scope::Everything => true,
             Scope::Buffer(root) => args.iter().any(|arg| {
                 let mut found = false;
-                crate::loop_ir::visit::each_expr(arg, &mut |node| {
-                    if let Some(name) = crate::loop_ir::visit::named(node) {
+                visit::each_expr(arg, &mut |node| {
+                    if let Some(name) = visit::named(node) {
                         found |= self.facts.scope.root(name).as_ref() == Some(root);
                     }
                 });
@@ -190,19 +192,45 @@ impl Walk<'_> {
 
 /// `par` loops at any nesting.
 fn races(proc: &Proc, solver: &mut Solver, failures: &mut Vec<Failure>) {
-    let mut parallel: Vec<(Path, crate::source::Span)> = Vec::new();
-    crate::cursor::path::each_stmt_path(proc, &mut |at, stmt| {
-        if let StmtKind::For { mode: LoopMode::Par, .. } = &stmt.kind {
-            parallel.push((at.clone(), stmt.span.clone()));
-        }
-    });
-    for (at, span) in parallel {
+    for (at, stmt) in parallel_loops(proc) {
         if let Err(unproven) = iterations::independent(proc, &at, solver) {
             let message = "iterations of a `par` loop may conflict";
-            let failure = Failure::new(codes::RACE, message, &span, &at, "");
+            let failure = Failure::new(codes::RACE, message, &stmt.span, &at, "");
             failures.push(Failure { unproven, ..failure });
         }
     }
+}
+
+fn parallel_loops(proc: &Proc) -> Vec<(Path, &Stmt)> {
+    let mut found = Vec::new();
+    // Most procs have none, and a walk without paths is cheap.
+    let mut any = false;
+    visit::each_stmt(&proc.body, &mut |stmt| any |= matches!(stmt.kind, StmtKind::For { mode: LoopMode::Par, .. }));
+    if !any {
+        return found;
+    }
+    path::each_stmt_path(proc, &mut |at, stmt| {
+        if let StmtKind::For { mode: LoopMode::Par, .. } = &stmt.kind {
+            found.push((at.clone(), stmt));
+        }
+    });
+    found
+}
+
+/// Whether the `par` loops that a rewrite made or changed have no races. Loops that both procs share were checked when
+/// they were made.
+pub fn no_new_races(before: &Proc, after: &Proc, solver: &mut Solver) -> Result<(), Unproven> {
+    let parallel = parallel_loops(after);
+    if parallel.is_empty() {
+        return Ok(());
+    }
+    let checked = parallel_loops(before);
+    for (at, stmt) in parallel {
+        if !checked.iter().any(|(_, old)| Arc::ptr_eq(old, stmt)) {
+            iterations::independent(after, &at, solver)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether every access to a buffer stays in its shape and in the window it goes through.

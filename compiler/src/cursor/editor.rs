@@ -150,9 +150,19 @@ impl Editor {
 
     /// Replaces one expression. Its place maps to the new one; places strictly inside it die.
     pub fn replace_expr(&mut self, path: &Path, new: Expr) -> EditResult {
-        self.set_expr(path, new)?;
-        self.forward.push(Forward::Rewrite { dead: vec![path.clone()] });
-        Ok(())
+        self.replace_exprs(vec![(path.clone(), new)])
+    }
+
+    /// The place that a new expression ends up at: a literal merges with the negations around it.
+    fn merged_into(&self, path: &Path, new: &Expr) -> Path {
+        let mut at = path.clone();
+        while let ExprKind::Const(_) = new.kind
+            && at.last() == Some(Step::Operand)
+            && let Some(parent) = at.parent()
+        {
+            at = parent;
+        }
+        at
     }
 
     /// Replaces several expressions, none inside another, as one step. Their places map to the new ones; places
@@ -160,8 +170,9 @@ impl Editor {
     pub fn replace_exprs(&mut self, new: Vec<(Path, Expr)>) -> EditResult {
         let mut dead = Vec::with_capacity(new.len());
         for (path, expr) in new {
+            let merged = self.merged_into(&path, &expr);
             self.set_expr(&path, expr)?;
-            dead.push(path);
+            dead.push(merged);
         }
         if !dead.is_empty() {
             self.forward.push(Forward::Rewrite { dead });
@@ -276,7 +287,7 @@ pub fn replaced(expr: &Expr, steps: &[Step], new: Expr) -> Option<Expr> {
         (ExprKind::Binary { op, lhs, rhs }, Step::Right) => {
             return Some(build::binary(*op, lhs.clone(), replaced(rhs, rest, new)?));
         }
-        (ExprKind::Neg(operand), Step::Operand) => ExprKind::Neg(replaced(operand, rest, new)?),
+        (ExprKind::Neg(operand), Step::Operand) => return Some(build::neg(replaced(operand, rest, new)?)),
         (ExprKind::Read { name, idx }, Step::Idx(at)) => {
             ExprKind::Read { name: name.clone(), idx: replaced_in(idx, at, rest, new)? }
         }

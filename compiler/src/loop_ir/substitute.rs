@@ -37,7 +37,8 @@ pub fn map_children(expr: &Expr, f: &mut dyn FnMut(&Expr) -> Expr) -> Expr {
             if Arc::ptr_eq(&new, operand) {
                 return expr.clone();
             }
-            ExprKind::Neg(new)
+            // Of a literal, it is the negative literal.
+            return build::neg(new);
         }
         ExprKind::Binary { op, lhs, rhs } => {
             let (new_lhs, new_rhs) = (f(lhs), f(rhs));

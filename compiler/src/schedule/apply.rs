@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side, Unproven};
 use crate::analysis::solver::Solver;
+use crate::checks::definition;
 use crate::cursor::Place;
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::loop_ir::validate::validate;
@@ -126,19 +127,20 @@ impl Call<'_> {
         solver: &mut Solver,
     ) -> Result<Option<String>, Refusal> {
         match obligation {
-            Obligation::ByConstruction(_) => Ok(None),
-            Obligation::Proven(questions) => {
-                self.ask(&questions, before, after, solver)?;
-                Ok(None)
-            }
+            Obligation::ByConstruction(_) => {}
+            Obligation::Proven(questions) => self.ask(&questions, before, after, solver)?,
             Obligation::Steps(steps) => {
                 for step in &steps {
                     validate(&step.after).map_err(|law| self.explained(broken(self.operator.name(), &law)))?;
                     self.ask(&step.questions, &step.before, &step.after, solver)?;
                 }
-                Ok(None)
             }
-            Obligation::Waived { what } => Ok(Some(format!("{}: {what}", self.text()))),
+            Obligation::Waived { what } => return Ok(Some(format!("{}: {what}", self.text()))),
+        }
+        // No operator has to remember this one: sharing a buffer between iterations is easy to do without noticing.
+        match definition::no_new_races(before, after, solver) {
+            Ok(()) => Ok(None),
+            Err(unproven) => Err(self.explained(unshown(self.operator.name(), unproven, after))),
         }
     }
 

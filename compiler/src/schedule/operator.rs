@@ -28,6 +28,12 @@ pub trait Operator: Sync {
     /// `solver` is for deciding *which* edit to propose (is a guard needed, is an access inside the window); the proof
     /// that the edit is right belongs into the obligation.
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal>;
+
+    /// A further procedure that a committed step made, which users get beside the result. Most operators make none.
+    fn further(&self, before: &Proc, after: &Proc) -> Option<Arc<Proc>> {
+        let _ = (before, after);
+        None
+    }
 }
 
 /// The manual page of an operator.

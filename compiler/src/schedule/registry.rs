@@ -43,6 +43,7 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &buffers::divide_dim::DivideDim,
     &buffers::mult_dim::MultDim,
     &buffers::lift_alloc::LiftAlloc,
+    &buffers::autolift_alloc::AutoliftAlloc,
     &buffers::sink_alloc::SinkAlloc,
     &buffers::delete_buffer::DeleteBuffer,
     &buffers::reuse_buffer::ReuseBuffer,
@@ -59,9 +60,11 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &procedures::inline::Inline,
     &procedures::replace::Replace,
     &procedures::replace_all::ReplaceAll,
+    &procedures::extract_subproc::ExtractSubproc,
     &procedures::call_eqv::CallEqv,
     &procedures::partial_eval::PartialEval,
     &procedures::add_assertion::AddAssertion,
+    &procedures::transpose::Transpose,
 ];
 
 /// The operator of this name.

@@ -27,9 +27,8 @@ pub(crate) fn test(
     let names: Vec<String> = names.filter(|name| name.starts_with("test_")).collect();
     let mut results = Vec::new();
     for name in in_source_order(host, id, names) {
-        let full = format!("{id}::{name}");
-        let Some(function) = module.get(&name).ok().filter(|_| filter(&full)) else { continue };
-        let result = run_one(host, full, &function);
+        let Some(function) = module.get(&name).ok().filter(|_| filter(&name)) else { continue };
+        let result = run_one(host, name, &function);
         on_result(&result);
         results.push(result);
     }

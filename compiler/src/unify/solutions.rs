@@ -28,7 +28,7 @@ pub(super) fn solve(matcher: Matcher<'_>, most: usize) -> Result<Vec<Vec<Expr>>,
             return Err(Mismatch::new(format!("nothing in the block stands for `{}`", arg.name)));
         };
         if ty.is_window {
-            windows.push((at, count, buffer.rank.checked_sub(ty.rank()).unwrap_or_default()));
+            windows.push((at, count, buffer.rank.saturating_sub(ty.rank())));
             count += buffer.rank;
         }
     }

@@ -5,11 +5,12 @@ use exo_compiler::cursor::{BlockPlace, GapPlace, Path, Place, Side};
 use exo_compiler::hardware::memory::Memory;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
-use exo_compiler::loop_ir::{BinaryOp, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build};
+use exo_compiler::loop_ir::{BinaryOp, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
 use exo_compiler::print::Names;
 use exo_compiler::schedule::apply::RawArguments;
 use exo_compiler::schedule::argument::RawValue;
 use exo_compiler::schedule::{Cursor, Kind, Operator, Procedure};
+use exo_compiler::symbol::Sym;
 
 use super::places::{Visible, accesses, expressions, statements, visible};
 
@@ -24,12 +25,14 @@ pub struct Chooser<'a> {
     places: Vec<(&'static str, Place)>,
     /// Which enclosing loop extent and index of one call refer to.
     paired: usize,
+    /// The dimension given last.
+    dim: i64,
 }
 
 impl<'a> Chooser<'a> {
     pub fn new(procedure: &'a Procedure, library: &'a [Procedure], random: &'a mut Random) -> Self {
         let paired = random.below(8) as usize;
-        Chooser { procedure, library, random, operator: "", places: Vec::new(), paired }
+        Chooser { procedure, library, random, operator: "", places: Vec::new(), paired, dim: 0 }
     }
 
     /// Arguments for a call, all by name. `None` when the proc has nothing of a kind that is needed.
@@ -67,7 +70,13 @@ impl<'a> Chooser<'a> {
     fn value(&mut self, kind: &Kind, parameter: &'static str) -> Option<RawValue> {
         match kind {
             Kind::Name => Some(RawValue::Text(self.name())),
-            Kind::Int => Some(RawValue::Int(self.random.pick(&[0, 0, 0, 1, 1, 2, -1]).copied()?)),
+            Kind::Int => Some(RawValue::Int(match parameter {
+                "lo_dim_idx" => 1 - self.dim % 2,
+                _ => {
+                    self.dim = self.random.pick(&[0, 0, 0, 1, 1, 2, -1]).copied()?;
+                    self.dim
+                }
+            })),
             Kind::PositiveInt => Some(RawValue::Int(self.random.pick(&[1, 1, 2, 2, 3, 4, 4, 8]).copied()?)),
             Kind::Bool => Some(RawValue::Bool(self.random.one_in(2))),
             Kind::Text => Some(RawValue::Text(self.text())),
@@ -90,7 +99,7 @@ impl<'a> Chooser<'a> {
                 self.random.pick(&memories).cloned().map(RawValue::Memory)
             }
             Kind::Precision => self.random.pick(&Precision::ALL).copied().map(RawValue::Precision),
-            Kind::Procedure => self.random.pick(self.library).cloned().map(RawValue::Procedure),
+            Kind::Procedure => self.callee().map(RawValue::Procedure),
             Kind::Stmt => self.statement(parameter, &|_| true),
             Kind::Block(size) => self.block(parameter, *size),
             Kind::Gap => self.gap(parameter),
@@ -104,7 +113,22 @@ impl<'a> Chooser<'a> {
                 }
                 _ => false,
             }),
-            Kind::Alloc => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Alloc { .. })),
+            Kind::Alloc => {
+                let least = match self.operator {
+                    "divide_dim" | "resize_dim" | "unroll_buffer" => 1,
+                    "mult_dim" | "rearrange_dim" => 2,
+                    _ => 0,
+                };
+                let least = if self.chance(90) { least } else { 0 };
+                let unused = self.operator == "delete_buffer" && self.chance(80);
+                let proc = self.proc();
+                self.statement(parameter, &|stmt| match &stmt.kind {
+                    StmtKind::Alloc { name, ty, .. } => {
+                        ty.rank() >= least && !(unused && visit::block_mentions(&proc.body, name))
+                    }
+                    _ => false,
+                })
+            }
             Kind::Arg => self.arg(parameter),
             Kind::ArgOrAlloc => {
                 if self.chance(50) {
@@ -201,6 +225,60 @@ impl<'a> Chooser<'a> {
         Some(self.cursor(parameter, Place::Node(at)))
     }
 
+    /// A write that the operator can do something with, mostly.
+    fn write(&mut self, parameter: &'static str, or_reduce: bool) -> Option<RawValue> {
+        let aimed = self.chance(85);
+        let operator = self.operator;
+        let allocated: Vec<Sym> = statements(self.proc())
+            .iter()
+            .filter_map(|(_, stmt)| match &stmt.kind {
+                StmtKind::Alloc { name, .. } => Some(name.clone()),
+                _ => None,
+            })
+            .collect();
+        self.statement(parameter, &|stmt| {
+            let (name, rhs) = match &stmt.kind {
+                StmtKind::Assign { name, rhs, .. } => (name, rhs),
+                StmtKind::Reduce { name, rhs, .. } if or_reduce => (name, rhs),
+                _ => return false,
+            };
+            let sum = match &rhs.kind {
+                ExprKind::Binary { op: BinaryOp::Add, lhs, .. } => Some(lhs),
+                _ => None,
+            };
+            !aimed
+                || match operator {
+                    "split_write" => sum.is_some(),
+                    "fold_into_reduce" => sum.is_some_and(|lhs| visit::named(lhs) == Some(name)),
+                    "inline_assign" => allocated.contains(name),
+                    _ => true,
+                }
+        })
+    }
+
+    /// What a procedure parameter may get: for `call_eqv` a relative of the callee, for `replace` a proc shaped like the
+    /// block, mostly.
+    fn callee(&mut self) -> Option<Procedure> {
+        let aimed = self.chance(85);
+        let fitting: Vec<&Procedure> = match (self.operator, self.places.last()) {
+            ("call_eqv", Some((_, Place::Node(at)))) => match path::stmt(self.proc(), at).map(|stmt| &stmt.kind) {
+                Some(StmtKind::Call { callee, .. }) => {
+                    self.library.iter().filter(|p| p.ir().lineage.family == callee.lineage.family).collect()
+                }
+                _ => Vec::new(),
+            },
+            ("replace", Some((_, Place::Block(block)))) => {
+                let wanted = shape(path::block(self.proc(), block)?);
+                self.library.iter().filter(|p| shape(&p.ir().body) == wanted).collect()
+            }
+            _ => Vec::new(),
+        };
+        match self.random.pick(&fitting) {
+            Some(procedure) if aimed => Some((*procedure).clone()),
+            Some(_) | None => self.random.pick(self.library).cloned(),
+        }
+    }
+
     fn block(&mut self, parameter: &'static str, size: Option<usize>) -> Option<RawValue> {
         let all = statements(self.proc());
         let wanted = match (self.operator, size) {
@@ -208,10 +286,19 @@ impl<'a> Chooser<'a> {
             ("replace" | "add_loop", None) if !self.random.one_in(6) => 1,
             (_, None) => self.random.pick(&[1, 1, 1, 2, 2, 3]).copied()?,
         };
-        let only_loops = self.operator == "replace" && !self.random.one_in(6);
+        let shapes: Vec<String> = match self.operator {
+            "replace" if !self.random.one_in(6) => self.library.iter().map(|p| shape(&p.ir().body)).collect(),
+            _ => Vec::new(),
+        };
+        let pairs = self.operator == "merge_writes" && !self.random.one_in(6);
         let starts: Vec<BlockPlace> = all
             .iter()
-            .filter(|(_, stmt)| !only_loops || matches!(stmt.kind, StmtKind::For { .. }))
+            .filter(|(_, stmt)| shapes.is_empty() || shapes.contains(&shape(std::slice::from_ref(stmt))))
+            .filter(|(path, stmt)| {
+                let next = path.sibling(1).and_then(|next| path::stmt(self.proc(), &next));
+                let target = visit::written_by(stmt);
+                !pairs || (target.is_some() && next.is_some_and(|next| visit::written_by(next) == target))
+            })
             .filter_map(|(path, _)| BlockPlace::of_statement(path))
             .map(|block| BlockPlace { hi: block.lo + wanted, ..block })
             .filter(|block| path::block(self.proc(), block).is_some_and(|run| run.len() == wanted))
@@ -421,4 +508,21 @@ impl<'a> Chooser<'a> {
         }
         Some(format!("{name}[{}]", pieces.join(", ")))
     }
+}
+
+/// The kinds of statements in a block and how they nest.
+fn shape(block: &[Stmt]) -> String {
+    block
+        .iter()
+        .map(|stmt| match &stmt.kind {
+            StmtKind::Assign { .. } => "=".to_string(),
+            StmtKind::Reduce { .. } => "+".to_string(),
+            StmtKind::Pass => "p".to_string(),
+            StmtKind::If { body, orelse, .. } => format!("if({})({})", shape(body), shape(orelse)),
+            StmtKind::For { body, .. } => format!("for({})", shape(body)),
+            StmtKind::Alloc { .. } => "a".to_string(),
+            StmtKind::Call { .. } => "c".to_string(),
+            StmtKind::Window { .. } => "w".to_string(),
+        })
+        .collect()
 }

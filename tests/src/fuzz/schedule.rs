@@ -12,7 +12,8 @@ use exo_compiler::interpret::{Comparison, FaultKind, Options, compare};
 use exo_compiler::loop_ir::{Proc, StmtKind, visit};
 use exo_compiler::print;
 use exo_compiler::schedule::apply::RawArguments;
-use exo_compiler::schedule::registry::OPERATORS;
+use exo_compiler::schedule::argument::RawValue;
+use exo_compiler::schedule::registry::{self, OPERATORS};
 use exo_compiler::schedule::{Operator, Procedure, apply};
 
 use super::arguments::Chooser;
@@ -134,7 +135,22 @@ impl Bench {
             scope.add_proc(&proc);
             library.push(Procedure::new(proc));
         }
-        Bench { scope, library, solver: Solver::new(SOLVER_UNITS), age: 0 }
+        let mut bench = Bench { scope, library, solver: Solver::new(SOLVER_UNITS), age: 0 };
+        bench.add_relatives();
+        bench
+    }
+
+    /// Adds, for every proc of the library, one that is equal to it by a step under another name.
+    fn add_relatives(&mut self) {
+        let Some(rename) = registry::find("rename") else { return };
+        for procedure in self.library.clone() {
+            let name = format!("{}_again", procedure.ir().name);
+            let raw = RawArguments { positional: vec![RawValue::Text(name)], ..RawArguments::default() };
+            if let Ok(relative) = apply(rename, &procedure, raw, &mut self.solver) {
+                self.scope.add_proc(relative.ir());
+                self.library.push(relative);
+            }
+        }
     }
 
     /// A proc that is typed, passes the front end and runs without a fault.

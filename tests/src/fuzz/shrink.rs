@@ -71,7 +71,7 @@ fn moved(
     Some(RawArguments {
         positional: raw.positional.iter().map(one).collect::<Option<_>>()?,
         named: raw.named.iter().map(|(name, value)| Some((name.clone(), one(value)?))).collect::<Option<_>>()?,
-        place: raw.place.clone(),
+        ..raw.clone()
     })
 }
 

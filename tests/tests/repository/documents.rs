@@ -1,6 +1,7 @@
 //! What must be written down: the map names every module, and the commands that documents show exist.
 
-use exo_tests::exo::{Sandbox, repository};
+use exo_tests::command_line::Sandbox;
+use exo_tests::exo::repository;
 
 use crate::none;
 use crate::sources::sources;
@@ -66,6 +67,6 @@ fn exo_commands_in_documents_exist() {
     verbs.sort_unstable();
     verbs.dedup();
     assert!(verbs.len() >= 3, "the documents name no exo commands: they are read wrongly");
-    let known = |verb: &String| sandbox.run([verb.as_str(), "--help"]).code == Some(0);
+    let known = |verb: &String| sandbox.run(&[verb.as_str(), "--help"]).code == Some(0);
     none("commands that exo lacks", verbs.into_iter().filter(|verb| !known(verb)).collect());
 }

@@ -5,6 +5,7 @@ pub(in crate::schedule::operators) mod staging;
 pub(in crate::schedule::operators) mod touches;
 pub(in crate::schedule::operators) mod uses;
 
+pub mod autolift_alloc;
 pub mod delete_buffer;
 pub mod divide_dim;
 pub mod expand_dim;

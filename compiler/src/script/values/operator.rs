@@ -6,7 +6,7 @@ use starlark::starlark_simple_value;
 use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
-use crate::schedule::Operator;
+use crate::schedule::{Operator, Procedure};
 use crate::script::errors::refused;
 use crate::script::host::Host;
 use crate::script::values::procedure::ProcedureValue;
@@ -58,7 +58,15 @@ impl<'v> StarlarkValue<'v> for OperatorValue {
         let rest = rest.iter().map(|value| Host::raw(*value)).collect::<starlark::Result<Vec<_>>>()?;
         let host = Host::of(eval)?;
         let result = host.apply(self.0, &procedure.0, rest, named, host.place(eval))?;
-        Ok(eval.heap().alloc(ProcedureValue(result)))
+        let further = self.0.further(procedure.0.ir(), result.ir());
+        let result = eval.heap().alloc(ProcedureValue(result));
+        Ok(match further {
+            None => result,
+            Some(proc) => {
+                let further = eval.heap().alloc(ProcedureValue(Procedure::new(proc)));
+                eval.heap().alloc((result, further))
+            }
+        })
     }
 }
 

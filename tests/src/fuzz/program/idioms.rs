@@ -5,7 +5,7 @@ use super::{Buffer, Extent, Generator, Runner};
 impl Generator<'_> {
     /// A shape that some operator is made for.
     pub(super) fn idiom(&mut self, depth: usize) {
-        match self.random.below(12) {
+        match self.random.below(13) {
             0 => self.instruction_shape(depth),
             1 => self.dot_product(depth),
             2 => self.neighbours(depth),
@@ -17,6 +17,11 @@ impl Generator<'_> {
             8 => self.producer(depth),
             9 => self.adjacent_guards(depth),
             10 => self.nest(depth),
+            11 => {
+                // A buffer that nobody uses.
+                let name = self.name("d");
+                self.push(depth, format!("{name}: f32[8] @ DRAM"));
+            }
             _ => {
                 self.push(depth, "pass");
                 self.write(depth);

@@ -11,6 +11,9 @@ use crate::schedule::operator::Arguments;
 use crate::schedule::operators::buffers::uses::{Changes, Use, UseKind, scope_after, uses};
 use crate::symbol::Sym;
 
+/// What becomes of the indices (or accesses) of one use.
+type Rule<'r, T> = &'r dyn Fn(&[T]) -> Result<Vec<T>, Refusal>;
+
 /// An allocation with everything that happens to its buffer.
 pub(in crate::schedule::operators) struct Declared {
     pub(in crate::schedule::operators) at: Path,
@@ -118,8 +121,8 @@ impl Declared {
     pub(in crate::schedule::operators) fn rewrite_indices(
         &self,
         arguments: &Arguments,
-        element: &dyn Fn(&[Expr]) -> Result<Vec<Expr>, Refusal>,
-        window: &dyn Fn(&[Access]) -> Result<Vec<Access>, Refusal>,
+        element: Rule<'_, Expr>,
+        window: Rule<'_, Access>,
     ) -> Result<Changes, Refusal> {
         let mut changes = Changes::default();
         for one in &self.uses {

@@ -13,6 +13,7 @@ use crate::loop_ir::{Proc, build, visit};
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::buffers::layout::Declared;
+use crate::schedule::parallel;
 
 pub struct ReuseBuffer;
 
@@ -101,6 +102,10 @@ def f(x: f32[8] @ DRAM):
             })
             .collect();
         questions.push(Question::DeadAfter { side: Side::Before, at: gone.at.clone(), buffer: kept.name.clone() });
+        // Iterations of a `par` loop would share the kept buffer.
+        let depth = kept.scope.parent.0.len();
+        let inner = parallel::scopes(proc, &gone.scope.parent).into_iter().filter(|scope| scope.0.len() > depth);
+        questions.extend(inner.map(|scope| Question::IndependentIterations { side: Side::After, scope }));
         if gone.is_shared() {
             questions.push(Question::CallsValid { side: Side::After, under: gone.scope.parent.clone() });
         }

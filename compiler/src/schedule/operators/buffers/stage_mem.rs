@@ -16,6 +16,7 @@ use crate::schedule::operators::buffers::layout::positive;
 use crate::schedule::operators::buffers::staging::{Relation, relate};
 use crate::schedule::operators::buffers::touches::{self, Touches};
 use crate::schedule::operators::buffers::uses::{Changes, Use, UseKind, everything, uses};
+use crate::schedule::parallel;
 use crate::source::Span;
 use crate::symbol::Sym;
 
@@ -260,7 +261,10 @@ impl Staged {
                 } else {
                     list.len()
                 };
-                if visit::block_mentions(list.get(ends..).unwrap_or_default(), name) {
+                // A window of the window reaches the copy as well.
+                let aliases = touches::aliases(list.get(position..ends).unwrap_or_default(), &self.buffer);
+                let rest = list.get(ends..).unwrap_or_default();
+                if let Some(name) = aliases.iter().find(|alias| visit::block_mentions(rest, alias)) {
                     return Err(arguments.scheduling(format!("window `{name}` is used after the block")));
                 }
                 touches::in_block(list.get(position + 1..ends).unwrap_or_default(), name)
@@ -366,22 +370,10 @@ impl Staged {
         if shared {
             questions.push(Question::CallsValid { side: Side::After, under: parent.clone() });
         }
-        questions.extend(parallel_scopes(proc, parent));
+        // Whole windows are copied now, so iterations of a `par` loop around may meet.
+        questions.extend(parallel::around(proc, parent));
         Ok(Proposal::same(editor, Obligation::Proven(questions)))
     }
-}
-
-/// A `par` loop around the block must still have independent iterations: whole windows are copied now.
-fn parallel_scopes(proc: &Proc, inside: &Path) -> Vec<Question> {
-    let mut questions = Vec::new();
-    let mut at = Some(inside.clone());
-    while let Some(scope) = at {
-        if let Some(StmtKind::For { mode: LoopMode::Par, .. }) = path::stmt(proc, &scope).map(|stmt| &stmt.kind) {
-            questions.push(Question::IndependentIterations { side: Side::After, scope: scope.clone() });
-        }
-        at = scope.parent();
-    }
-    questions
 }
 
 /// The loops of one copy.

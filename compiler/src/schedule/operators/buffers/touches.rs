@@ -56,6 +56,20 @@ pub(in crate::schedule::operators) fn in_block(block: &[Stmt], name: &Sym) -> To
     touches
 }
 
+/// The names that a block declares for the buffer behind `name`, through windows of windows too.
+pub(in crate::schedule::operators) fn aliases(block: &[Stmt], name: &Sym) -> BTreeSet<Sym> {
+    let mut names = BTreeSet::from([name.clone()]);
+    visit::each_stmt(block, &mut |stmt| {
+        if let StmtKind::Window { name, rhs } = &stmt.kind
+            && visit::named(rhs).is_some_and(|base| names.contains(base))
+        {
+            names.insert(name.clone());
+        }
+    });
+    names.remove(name);
+    names
+}
+
 fn reads(expr: &Expr, names: &BTreeSet<Sym>) -> bool {
     let mut found = false;
     visit::each_expr(expr, &mut |node| {

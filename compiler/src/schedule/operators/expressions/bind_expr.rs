@@ -15,6 +15,7 @@ use crate::loop_ir::{DataType, Expr, ExprKind, Proc, StmtKind, Ty, build, visit}
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::buffers::touches;
+use crate::schedule::parallel;
 use crate::source::Span;
 use crate::symbol::Sym;
 
@@ -88,6 +89,7 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
             let declarations = Declarations::of(proc);
             let roots: BTreeSet<Sym> = used.iter().filter_map(|name| declarations.root(name)).collect();
             questions.extend(roots.into_iter().map(|buffer| Question::BufferInBounds { side: Side::After, buffer }));
+            questions.extend(parallel::around(proc, &anchor));
         }
         let name = Sym::new(arguments.text("new_name")?);
         let read = build::element(&name, Vec::new());

@@ -247,3 +247,50 @@ fn rewrite_keeps_indices_affine() {
     );
     refused("rewrite_expr", &p, arguments!["2", "n"]);
 }
+
+#[test]
+fn bind_must_not_make_a_race() {
+    let p = procedure(
+        "
+        @proc
+        def f(x: f32[8], y: f32[8], z: f32[8]):
+            for i in par(0, 8):
+                if i == 0:
+                    y[i] = x[0]
+                else:
+                    x[i] = 1.0
+                if i == 0:
+                    z[i] = x[0]
+        ",
+    );
+    step("bind_expr", &p, arguments![all(&p, "x[0]"), "t"]);
+    let race = procedure(
+        "
+        @proc
+        def f(x: f32[8], y: f32[8], z: f32[8]):
+            for i in par(0, 8):
+                if i == 0:
+                    y[i] = x[1]
+                    z[i] = x[1]
+                if i == 0:
+                    x[1] = 1.0
+        ",
+    );
+    step("bind_expr", &race, arguments![all(&race, "x[1]"), "t"]);
+    let hoisted = procedure(
+        "
+        @proc
+        def f(x: f32[8], y: f32[8], z: f32[8]):
+            for i in par(0, 8):
+                if i == 2:
+                    y[i] = x[2]
+                else:
+                    z[i] = 0.0
+                if i == 2:
+                    z[i] = x[2]
+                if i == 2:
+                    x[i] = 1.0
+        ",
+    );
+    refused("bind_expr", &hoisted, arguments![all(&hoisted, "x[2]"), "t"]);
+}

@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::loop_ir::{Arg, ArgType, Proc, StmtKind, build};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
+use crate::schedule::parallel;
 
 pub struct CallEqv;
 
@@ -82,8 +83,9 @@ def f(y: f32[4, 8] @ DRAM):
             true => Relation::Same,
             false => Relation::UpToPrecision,
         };
-        let question = Question::CallsValid { side: Side::After, under: at.clone() };
-        Ok(Proposal { edited: editor, obligation: Obligation::Proven(vec![question]), relation })
+        let mut questions = vec![Question::CallsValid { side: Side::After, under: at.clone() }];
+        questions.extend(parallel::around(proc, at));
+        Ok(Proposal { edited: editor, obligation: Obligation::Proven(questions), relation })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::loop_ir::{Proc, StmtKind, build};
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter};
+use crate::schedule::parallel;
 use crate::source::Span;
 use crate::unify::{Mismatch, unify};
 
@@ -67,21 +68,24 @@ def f(x: f32[4, 8] @ DRAM, y: f32[4, 8] @ DRAM):
         let mut first = None;
         let several = choices.len() > 1;
         for edited in choices {
-            let question = valid_call(block);
-            if !several || question.answer(proc, edited.proc(), solver).is_ok() {
-                return Ok(Proposal::same(edited, Obligation::Proven(vec![question])));
+            let questions = valid_call(proc, block);
+            if !several || questions.iter().all(|question| question.answer(proc, edited.proc(), solver).is_ok()) {
+                return Ok(Proposal::same(edited, Obligation::Proven(questions)));
             }
             first.get_or_insert(edited);
         }
         // No choice makes a valid call; the first one says why.
         let edited = first.ok_or_else(|| arguments.scheduling("there is no way to write the call"))?;
-        Ok(Proposal::same(edited, Obligation::Proven(vec![valid_call(block)])))
+        Ok(Proposal::same(edited, Obligation::Proven(valid_call(proc, block))))
     }
 }
 
-/// The call that took the place of a block passes the call checker.
-pub(super) fn valid_call(block: &BlockPlace) -> Question {
-    Question::CallsValid { side: Side::After, under: block.statement(0) }
+/// The call that took the place of a block passes the call checker, and `par` loops around it keep their iterations
+/// apart as far as the callee shows.
+pub(super) fn valid_call(proc: &Proc, block: &BlockPlace) -> Vec<Question> {
+    let mut questions = vec![Question::CallsValid { side: Side::After, under: block.statement(0) }];
+    questions.extend(parallel::around(proc, &block.parent));
+    questions
 }
 
 /// All ways to write the call, each as an edit.

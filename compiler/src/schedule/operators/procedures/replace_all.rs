@@ -1,5 +1,6 @@
 //! `replace_all`: calls of instructions wherever the code matches and the call is valid.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side};
@@ -13,6 +14,7 @@ use crate::schedule::argument::RawValue;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter, Value};
 use crate::schedule::operators::procedures::replace::{candidates, valid_call};
+use crate::schedule::parallel;
 use crate::schedule::procedure::Procedure;
 use crate::unify::could_match;
 
@@ -88,13 +90,16 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM, z: f32[8] @ DRAM):
             return Ok(Proposal::same(sweep.editor, Obligation::ByConstruction("nothing was replaced")));
         }
         let mut questions = Vec::new();
+        let mut parallel = BTreeSet::new();
         path::each_stmt_path(sweep.editor.proc(), &mut |at, stmt| {
             if let StmtKind::Call { callee, .. } = &stmt.kind
                 && callees.iter().any(|known| Arc::ptr_eq(known, callee))
             {
                 questions.push(Question::CallsValid { side: Side::After, under: at.clone() });
+                parallel.extend(parallel::scopes(sweep.editor.proc(), at));
             }
         });
+        questions.extend(parallel.into_iter().map(|scope| Question::IndependentIterations { side: Side::After, scope }));
         Ok(Proposal::same(sweep.editor, Obligation::Proven(questions)))
     }
 }
@@ -137,9 +142,10 @@ impl Sweep<'_> {
     /// Replaces the block when some way to write the call is valid.
     fn replaced(&mut self, place: &BlockPlace, callee: &Arc<Proc>) -> bool {
         let Ok(choices) = candidates(self.editor.proc(), place, callee) else { return false };
-        let question = valid_call(place);
-        let valid =
-            choices.into_iter().find(|edited| question.answer(self.editor.proc(), edited.proc(), self.solver).is_ok());
+        let questions = valid_call(self.editor.proc(), place);
+        let valid = choices.into_iter().find(|edited| {
+            questions.iter().all(|question| question.answer(self.editor.proc(), edited.proc(), self.solver).is_ok())
+        });
         let Some(edited) = valid else { return false };
         let Some(call) = path::stmt(edited.proc(), &place.statement(0)).cloned() else { return false };
         let done = self.editor.replace(place, vec![call]).is_ok();

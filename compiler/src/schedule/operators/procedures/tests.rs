@@ -402,3 +402,124 @@ fn add_assertion_begins_a_family_and_must_not_contradict() {
     refused("add_assertion", &p, arguments!["i < 8"]);
     refused("add_assertion", &p, arguments!["n +"]);
 }
+
+fn extracted(p: &Procedure, arguments: crate::schedule::apply::RawArguments) -> (Procedure, Procedure) {
+    let q = step("extract_subproc", p, arguments);
+    let operator = crate::schedule::registry::find("extract_subproc").unwrap();
+    let sub = operator.further(p.ir(), q.ir()).unwrap();
+    reads_back(&sub);
+    (q, Procedure::new(sub))
+}
+
+#[test]
+fn extract_takes_what_the_block_uses() {
+    let p = procedure(
+        "
+        @proc
+        def f(n: size, m: size, x: f32[n, 8] @ DRAM, y: f32[8]):
+            assert n < 100
+            t: f32[8]
+            for k in seq(0, 8):
+                t[k] = y[k]
+            for i in seq(0, n):
+                w = x[i, 0:8]
+                if i < 4:
+                    for j in seq(0, 8):
+                        w[j] = t[j] * 2.0
+        ",
+    );
+    let inner = cursor(&p, "for j in _: _");
+    let block = crate::schedule::procedure::Cursor {
+        procedure: p.clone(),
+        place: match inner.place.clone() {
+            crate::cursor::Place::Node(at) => {
+                crate::cursor::Place::Block(crate::cursor::BlockPlace::of_statement(&at).unwrap())
+            }
+            _ => panic!(),
+        },
+    };
+    let (q, sub) = extracted(&p, arguments!["for j in _: _", "scale"]);
+    prints(
+        &sub,
+        "
+        def scale(t: f32[8] @ DRAM, w: [f32][8] @ DRAM):
+            for j in seq(0, 8):
+                w[j] = t[j] * 2.0
+        ",
+    );
+    assert_eq!(now(&q, &block).unwrap(), "scale(t, w)");
+    assert_eq!(now(&q, &inner), None);
+    let (_, sub) = extracted(&p, arguments!["if _: _", "scale"]);
+    prints(
+        &sub,
+        "
+        def scale(t: f32[8] @ DRAM, i: index, w: [f32][8] @ DRAM):
+            assert 0 <= i
+            if i < 4:
+                for j in seq(0, 8):
+                    w[j] = t[j] * 2.0
+        ",
+    );
+    let (_, sub) = extracted(&p, arguments!["for i in _: _", "scale"]);
+    assert!(
+        crate::print::proc(sub.ir())
+            .starts_with("def scale(n: size, x: f32[n, 8] @ DRAM, t: f32[8] @ DRAM):\n    assert n < 100")
+    );
+    // D13: what the block declares must not be needed after it.
+    refused("extract_subproc", &p, arguments!["t: _", "alloc"]);
+    // Without the assertions the access may be out of bounds.
+    let bounded = procedure(
+        "
+        @proc
+        def f(n: size, x: f32[n]):
+            for i in seq(0, n):
+                x[i] = 0.0
+        ",
+    );
+    refused("extract_subproc", &bounded, arguments!["x[_] = _", "one", false]);
+    let (q, _) = extracted(&bounded, arguments!["x[_] = _", "one"]);
+    let _ = step("inline", &q, arguments!["one(_)"]);
+}
+
+#[test]
+fn extract_refuses_two_names_for_one_buffer() {
+    let p = procedure(
+        "
+        @proc
+        def f(x: f32[8]):
+            w = x[0:4]
+            for i in seq(0, 4):
+                w[i] = x[i + 4]
+        ",
+    );
+    refused("extract_subproc", &p, arguments!["for i in _: _", "two"]);
+}
+
+#[test]
+fn transpose_swaps_a_matrix_argument() {
+    let p = procedure(
+        "
+        @proc
+        def f(A: [f32][4, 8], x: f32[8]):
+            assert stride(A, 1) == 1
+            for i in seq(0, 4):
+                w = A[i, 0:8]
+                for j in seq(0, 8):
+                    w[j] = x[j] + A[i, j]
+        ",
+    );
+    let q = apply("transpose", &p, arguments!["A"]).unwrap();
+    prints(
+        &q,
+        "
+        def f(A: [f32][8, 4] @ DRAM, x: f32[8] @ DRAM):
+            assert stride(A, 0) == 1
+            for i in seq(0, 4):
+                w = A[0:8, i]
+                for j in seq(0, 8):
+                    w[j] = x[j] + A[j, i]
+        ",
+    );
+    assert_ne!(q.ir().lineage.family, p.ir().lineage.family);
+    refused("transpose", &p, arguments!["x"]);
+}

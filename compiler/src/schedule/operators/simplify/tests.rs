@@ -1,3 +1,5 @@
+//! Tests of `simplify`: its normal form, and that nothing changes meaning.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -89,4 +91,19 @@ fn data_is_folded_exactly_or_not_at_all() {
     becomes("x[0] = 1.0 * x[1] + 0.0", "x[0] = x[1]");
     becomes("x[0] = 0.0 * x[1]", "x[0] = 0.0 * x[1]");
     becomes("x[0] = x[1] * (2 + 3)", "x[0] = x[1] * 5");
+}
+
+/// Found by the fuzzer: the negation of a literal is the negative literal, whatever rewrite made the literal.
+#[test]
+fn negations_of_folded_literals_are_literals() {
+    use crate::schedule::testing::{arguments, procedure, step};
+    let p = procedure(
+        "
+        @proc
+        def f(x: f32[4]):
+            x[0] = -(-1.0 + 0.0)
+        ",
+    );
+    let q = step("simplify", &p, arguments![]);
+    assert_eq!(crate::print::proc(q.ir()), "def f(x: f32[4] @ DRAM):\n    x[0] = 1.0");
 }

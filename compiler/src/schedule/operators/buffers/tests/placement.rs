@@ -251,3 +251,93 @@ fn inline_windows_of_windows() {
     let q = step("inline_window", &q, arguments!["v = _"]);
     assert!(crate::print::proc(q.ir()).contains("use(x[3, 1 + 2:3 + 2])"));
 }
+
+#[test]
+fn iterations_of_a_par_loop_never_come_to_share_a_buffer() {
+    let p = procedure(
+        "
+        @proc
+        def f(n: size, x: f32[n], y: f32[n]):
+            a: f32
+            a = 0.0
+            y[0] = a
+            for i in par(0, n):
+                b: f32
+                b = x[i]
+                y[i] = b
+        ",
+    );
+    let refusal = refused("reuse_buffer", &p, arguments!["a: _", "b: _"]);
+    assert!(refusal.message().contains("iterations"), "{}", refusal.message());
+    // One static array for all threads (S20).
+    refused("set_memory", &p, arguments!["b", crate::hardware::memory::Memory::dram_static()]);
+}
+
+#[test]
+fn autolift_adds_the_dimensions_that_matter() {
+    let p = procedure(
+        "
+        @proc
+        def f(n: size, x: f32[8, n], y: f32[n], z: f32[8, n]):
+            for i in seq(0, 8):
+                for j in seq(0, n):
+                    t: f32[2]
+                    for k in seq(0, 2):
+                        t[k] = y[j]
+                    z[i, j] = t[0] + x[i, j]
+        ",
+    );
+    let plain = step("autolift_alloc", &p, arguments!["t"; n_lifts = 2i64]);
+    assert_eq!(now(&plain, &cursor(&p, "t: _")).unwrap(), "t: f32[2] @ DRAM");
+    let row = step("autolift_alloc", &p, arguments!["t"; n_lifts = 2i64, keep_dims = true]);
+    assert_eq!(now(&row, &cursor(&p, "t: _")).unwrap(), "t: f32[n, 2] @ DRAM");
+    assert_eq!(now(&row, &cursor(&p, "t[_] = _")).unwrap(), "t[j, k] = y[j]");
+    let col = step("autolift_alloc", &p, arguments!["t"; n_lifts = 2i64, keep_dims = true, mode = "col"]);
+    assert_eq!(now(&col, &cursor(&p, "t: _")).unwrap(), "t: f32[2, n] @ DRAM");
+    refused("autolift_alloc", &p, arguments!["t"; n_lifts = 3i64]);
+    refused("autolift_alloc", &p, arguments!["t"; n_lifts = 2i64, keep_dims = true, size = 4i64]);
+}
+
+#[test]
+fn autolift_out_of_parallel_loops() {
+    let p = procedure(
+        "
+        @proc
+        def f(x: f32[8]):
+            for i in par(0, 8):
+                t: f32
+                t = x[i]
+                x[i] = t * 2.0
+        ",
+    );
+    step("autolift_alloc", &p, arguments!["t"; keep_dims = true]);
+    refused("autolift_alloc", &p, arguments!["t"]);
+}
+
+#[test]
+fn reuse_across_parallel_iterations_is_refused() {
+    let p = procedure(
+        "
+        @proc
+        def f(x: f32[8]):
+            a: f32
+            for i in par(0, 8):
+                b: f32
+                b = x[i]
+                x[i] = b * 2.0
+        ",
+    );
+    refused("reuse_buffer", &p, arguments!["a: _", "b: _"]);
+    let sequential = procedure(
+        "
+        @proc
+        def f(x: f32[8]):
+            a: f32
+            for i in seq(0, 8):
+                b: f32
+                b = x[i]
+                x[i] = b * 2.0
+        ",
+    );
+    step("reuse_buffer", &sequential, arguments!["a: _", "b: _"]);
+}

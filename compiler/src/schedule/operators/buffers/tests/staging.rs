@@ -1,5 +1,7 @@
 //! `stage_mem`: what is copied, what is guarded, what is refused.
 
+use crate::cursor::{BlockPlace, Path, Place};
+use crate::schedule::Cursor;
 use crate::schedule::testing::*;
 
 const GEMM: &str = "
@@ -374,4 +376,27 @@ fn scalars_and_windows_as_sources() {
     let q = step("stage_mem", &p, arguments!["for i in _: _", "s", "t"]);
     assert!(crate::print::proc(q.ir()).contains("t += y[i]"));
     step("stage_mem", &p, arguments!["for i in _: _", "y[0:8]", "t"]);
+}
+
+/// Found by the fuzzer: the window that escapes the block is a window of a window.
+#[test]
+fn a_window_of_a_window_must_not_outlive_the_block() {
+    let p = procedure(
+        "
+    @proc
+    def f(x: f32[4], y: f32[4]):
+        a = x[0:4]
+        y[0] = a[1]
+        b = a[1:3]
+        b[0] = y[1]
+        y[2] = x[1]
+    ",
+    );
+    let block = |hi: usize| Cursor {
+        procedure: p.clone(),
+        place: Place::Block(BlockPlace { parent: Path::root(), orelse: false, lo: 0, hi }),
+    };
+    let refusal = refused("stage_mem", &p, arguments![block(3), "x[0:4]", "t"]);
+    assert!(refusal.message().contains("`b` is used after the block"), "{}", refusal.message());
+    step("stage_mem", &p, arguments![block(4), "x[0:4]", "t"]);
 }

@@ -361,3 +361,29 @@ fn unrolling() {
     assert!(crate::print::proc(q.ir()).contains("    for i in seq(0, n):\n        pass\n"));
     assert_eq!(refused("unroll_loop", &p, arguments!["k"]).kind, RefusalKind::Scheduling);
 }
+
+/// Found by the fuzzer: an iterator that is called like a callee, an extern or a memory would hide it in the text.
+#[test]
+fn new_iterators_hide_nothing() {
+    let p = procedure(
+        "
+        @proc
+        def g(x: f32[8]):
+            x[0] = sin(x[1])
+
+        @proc
+        def f(x: f32[8]):
+            for i in seq(0, 8):
+                x[i] = sin(x[i])
+                g(x)
+        ",
+    );
+    for name in ["g", "sin", "DRAM", "x"] {
+        let q = step("divide_loop", &p, arguments!["i", 4i64, [name, "ii"]]);
+        assert!(print_of(&q).contains(&format!("for {name}_1 in seq(0, ")), "{}", print_of(&q));
+    }
+}
+
+fn print_of(p: &Procedure) -> String {
+    crate::print::proc(p.ir())
+}

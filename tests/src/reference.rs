@@ -1,0 +1,58 @@
+//! The reference pages that are made from the compiler itself: one of operators, one of error codes.
+
+use std::fmt::Write as _;
+
+use exo_compiler::diagnostic::codes;
+use exo_compiler::pipeline::{self, OperatorHelp};
+
+/// Where the pages stand, and what must stand there.
+pub fn pages() -> Vec<(&'static str, String)> {
+    vec![("docs/reference/operators.md", operators()), ("docs/reference/errors.md", errors())]
+}
+
+const MADE: &str = "<!-- Made by `make reference` from the compiler; change it there. -->";
+
+fn operators() -> String {
+    let operators = pipeline::operators();
+    let mut page = format!(
+        "# Scheduling operators\n\n{MADE}\n\nEach takes a proc and returns a new one that computes the same, or refuses. \
+         `exo help OPERATOR` prints one entry.\n\n| operator | |\n|---|---|\n"
+    );
+    for operator in &operators {
+        let _ = writeln!(page, "| [`{0}`](#{0}) | {1} |", operator.name, operator.summary.replace('|', "\\|"));
+    }
+    for operator in &operators {
+        page.push_str(&operator_entry(operator));
+    }
+    page
+}
+
+fn operator_entry(operator: &OperatorHelp) -> String {
+    let mut entry = format!(
+        "\n## {}\n\n```python\n{}\n```\n\n{}.\n\n",
+        operator.name,
+        operator.signature,
+        capitalised(operator.summary.trim_end_matches('.'))
+    );
+    for paragraph in operator.text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let _ = writeln!(entry, "{paragraph}\n");
+    }
+    if !operator.example.is_empty() {
+        let _ = writeln!(entry, "```python\n{}\n```\n\nprints\n", operator.example.trim_end());
+        let _ = writeln!(entry, "```python\n{}\n```", operator.prints.trim_end());
+    }
+    entry
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+fn errors() -> String {
+    let mut page = format!("# Error codes\n\n{MADE}\n\n`exo explain CODE` prints one entry.\n");
+    for entry in codes::ALL {
+        let _ = write!(page, "\n## {}: {}\n\n{}\n", entry.code, entry.title, entry.explanation);
+    }
+    page
+}
