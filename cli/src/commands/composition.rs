@@ -12,6 +12,7 @@ use crate::builtin_packs::Registry;
 use crate::commands::ready::Ready;
 use crate::evaluation::with_compiler;
 use crate::failure::{Failure, Outcome, count, did_you_mean, nearest};
+use crate::install::plan::Instance;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -166,15 +167,16 @@ impl Resolver<'_> {
     ) -> Result<ModuleId, Diagnostic> {
         let face = ModuleId::new(&self.ready.id, "lib");
         let Some(text) = module else { return Ok(face) };
-        let in_packs = self.ready.world.resolve(&face, text);
-        let failed = match in_packs {
-            Ok(found) => return Ok(found),
-            Err(failed) => failed,
-        };
-        if let Ok(found) = self.ready.world.resolve(&face, &format!(".{text}")) {
-            return Ok(found);
+        let world = &self.ready.world;
+        let mut found = world.resolve(&face, text);
+        if matches!(found, Err(ImportError::UnknownPack { .. })) {
+            found = match (world.resolve(&face, &format!(".{text}")), self.installed(text)) {
+                (Ok(own), _) => Ok(own),
+                (Err(_), Some(pack)) => world.resolve(&ModuleId::new(&pack.id(), "lib"), text),
+                (Err(_), None) => found,
+            };
         }
-        Err(match failed {
+        found.map_err(|failed| match failed {
             ImportError::UnknownPack { name, .. } => self.unknown_pack(&name, role, kernel, place),
             ImportError::UnknownModule { pack, path, nearest } => {
                 let message = format!(
@@ -192,24 +194,34 @@ impl Resolver<'_> {
         })
     }
 
+    /// The installed pack that a dotted module starts with, if it is one. A kernel may name what its dependencies bring
+    /// along, such as the target that a schedule was written for: there is one version of each pack.
+    fn installed(&self, module: &str) -> Option<&Instance> {
+        let import = module.split('.').next()?;
+        let mut found =
+            self.ready.installed.plan.instances.iter().filter(|instance| instance.name.import_name() == import);
+        // Of two vendors' packs only a dependency of one's own says which is meant.
+        found.next().filter(|_| found.next().is_none())
+    }
+
     fn unknown_pack(&self, name: &str, role: &str, kernel: &str, place: &Range<usize>) -> Diagnostic {
-        let message = format!("kernel `{kernel}` names the {role} `{name}`, which is no dependency of this pack");
+        let message = format!("kernel `{kernel}` names the {role} `{name}`, which is not installed for this project");
         let mut diagnostic = self.error(place, message);
-        let direct = self.ready.project.manifest.dependencies.iter().map(|dependency| dependency.name.import_name());
-        let direct: Vec<String> = direct.collect();
-        if let Some(suggestion) = did_you_mean(&nearest(name, direct.iter().map(String::as_str))) {
+        let instances = self.ready.installed.plan.instances.iter();
+        let installed: Vec<String> = instances.map(|instance| instance.name.import_name()).collect();
+        if let Some(suggestion) = did_you_mean(&nearest(name, installed.iter().map(String::as_str))) {
             diagnostic = diagnostic.hint(suggestion);
         }
         let registry = Registry::open(self.settings).unwrap_or_default();
         if let Some(pack) = registry.names().find(|pack| pack.import_name() == name) {
-            return diagnostic.hint(format!("`exo add {pack}` makes it one"));
+            return diagnostic.hint(format!("`exo add {pack}` installs it"));
         }
         let imports: Vec<(String, String)> =
             registry.names().map(|pack| (pack.import_name(), pack.to_string())).collect();
         let near = nearest(name, imports.iter().map(|(import, _)| import.as_str()));
         let packs: Vec<String> = near
             .iter()
-            .filter(|import| !direct.contains(import))
+            .filter(|import| !installed.contains(import))
             .filter_map(|import| imports.iter().find(|(known, _)| known == import))
             .map(|(_, pack)| format!("`exo add {pack}`"))
             .collect();
