@@ -33,6 +33,9 @@ pub(crate) struct Global {
     /// The Exo.toml of the project, instead of the nearest one upwards
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) manifest_path: Option<PathBuf>,
+    /// Raise or lower limits of evaluation: steps=N, depth=N, memory=MiB, seconds=N, solver=N
+    #[arg(long, global = true, value_name = "WHAT=N", value_delimiter = ',')]
+    pub(crate) limit: Vec<String>,
     /// Refuse to change Exo.lock, and refuse to run where it does not fit
     #[arg(long, global = true)]
     pub(crate) locked: bool,

@@ -67,7 +67,7 @@ impl Settings {
             },
             locked: global.locked || global.frozen,
             cache: cache_folder(&environment, &directory),
-            limits: limits(&environment)?,
+            limits: adjusted(limits(&environment)?, &global.limit)?,
             jobs: jobs(&environment)?,
             directory,
             environment,
@@ -110,6 +110,32 @@ fn limits(environment: &Environment) -> Outcome<Limits> {
     })
 }
 
+/// The limits after `--limit steps=N,memory=MiB,…`.
+fn adjusted(mut limits: Limits, given: &[String]) -> Outcome<Limits> {
+    for text in given {
+        let wrong = |why: &str| {
+            Failure::usage(format!("--limit {text}: {why}")).hint(
+                "write for example `--limit steps=1000000000,depth=2000,memory=8192,seconds=1200`; memory is in MiB",
+            )
+        };
+        let (what, number) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
+        let number: u64 = number.trim().parse().map_err(|_| wrong("what stands after `=` is no whole number"))?;
+        let range = |_| wrong("the number is too large");
+        match what.trim() {
+            "steps" => limits.steps = number,
+            "depth" => limits.call_depth = usize::try_from(number).map_err(range)?,
+            "memory" => {
+                let bytes = number.checked_mul(1 << 20).ok_or_else(|| wrong("the number is too large"))?;
+                limits.heap_bytes = usize::try_from(bytes).map_err(range)?;
+            }
+            "seconds" => limits.seconds = number,
+            "solver" => limits.solver_units = u32::try_from(number).map_err(range)?,
+            _ => return Err(wrong("the limits are steps, depth, memory, seconds and solver")),
+        }
+    }
+    Ok(limits)
+}
+
 fn jobs(environment: &Environment) -> Outcome<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs: usize = number("EXO_JOBS", environment.jobs.as_ref(), cores)?;
@@ -133,6 +159,16 @@ mod tests {
         environment.cache_dir = Some("c".into());
         assert_eq!(cache_folder(&environment, here).unwrap(), Path::new("/work/c"));
         assert_eq!(cache_folder(&Environment::default(), here), None);
+    }
+
+    #[test]
+    fn limits_are_adjusted_by_name() {
+        let given = ["steps=7".to_string(), "memory=2".to_string(), "depth=9".to_string()];
+        let limits = adjusted(Limits::default(), &given).unwrap();
+        assert_eq!((limits.steps, limits.heap_bytes, limits.call_depth), (7, 2 << 20, 9));
+        for wrong in ["steps", "steps=x", "stairs=1", "solver=99999999999"] {
+            assert!(adjusted(Limits::default(), &[wrong.to_string()]).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -15,7 +15,8 @@ fn prints_what_it_says(name: &str) {
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let expected = expected(&text);
     assert!(!expected.is_empty(), "{name} says nothing about what it prints");
-    let mut command = Sandbox::new().command("", &["run", &file.to_string_lossy()]);
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command("", &["run", &file.to_string_lossy()]);
     // The packs in the binary, not a registry made for a test.
     command.env_remove("EXO_TEST_PACKS");
     let run = finish(command).exits(0);

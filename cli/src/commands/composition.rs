@@ -10,6 +10,7 @@ use exo_index::manifest::{Kernel, Reference, TargetReference, Value};
 
 use crate::builtin_packs::Registry;
 use crate::commands::ready::Ready;
+use crate::disk_world::pack_id;
 use crate::evaluation::with_compiler;
 use crate::failure::{Failure, Outcome, count, did_you_mean, nearest};
 use crate::settings::Settings;
@@ -174,6 +175,9 @@ impl Resolver<'_> {
         if let Ok(found) = self.ready.world.resolve(&face, &format!(".{text}")) {
             return Ok(found);
         }
+        if let Some(found) = self.anywhere(text).filter(|_| role == "target") {
+            return Ok(found);
+        }
         Err(match failed {
             ImportError::UnknownPack { name, .. } => self.unknown_pack(&name, role, kernel, place),
             ImportError::UnknownModule { pack, path, nearest } => {
@@ -190,6 +194,14 @@ impl Resolver<'_> {
                 self.error(place, format!("module `{module}` of kernel `{kernel}` cannot be read: {reason}"))
             }
         })
+    }
+
+    /// The face of any pack of the resolution, also one that only a dependency needs: `neon-conv2d` brings `neon` along,
+    /// and one version of each pack is all there is.
+    fn anywhere(&self, import: &str) -> Option<ModuleId> {
+        let packs = &self.ready.installed.plan.lock.packs;
+        let name = packs.keys().find(|name| name.import_name() == import)?;
+        Some(ModuleId::new(&pack_id(name), "lib"))
     }
 
     fn unknown_pack(&self, name: &str, role: &str, kernel: &str, place: &Range<usize>) -> Diagnostic {

@@ -170,20 +170,16 @@ fn examine(
         }
         for result in compilation.test(test, &|_| true, &mut |_| ()) {
             if result.outcome == TestOutcome::Failed {
-                return Ok(refused(request, format!("`{}` failed", qualified(test, &result)), &result.diagnostics));
+                return Ok(refused(request, format!("`{}` failed", result.name), &result.diagnostics));
             }
-            count(&mut verdict, test, result);
+            count(&mut verdict, result);
         }
     }
     Ok(Answer::Verified(Box::new(verdict)))
 }
 
-fn qualified(test: &ModuleId, result: &TestResult) -> String {
-    format!("{}:{}", test.path, result.name)
-}
-
-fn count(verdict: &mut Verdict, test: &ModuleId, result: TestResult) {
-    let name = qualified(test, &result);
+fn count(verdict: &mut Verdict, result: TestResult) {
+    let name = &result.name;
     match result.outcome {
         TestOutcome::Passed => verdict.tests += 1,
         TestOutcome::Skipped(reason) => verdict.skipped.push(format!("{name}: {reason}")),

@@ -1,3 +1,5 @@
+//! Tests of the analyses, one file a question.
+
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used, clippy::panic)]
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of the safety checks: what is accepted, what is refused, and what the refusal says.
+
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used, clippy::panic)]
 
 use super::*;

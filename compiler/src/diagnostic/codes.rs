@@ -69,7 +69,7 @@ codes! {
     UNEQUAL = "E0307", "procs computed different results",
         "The reference interpreter ran both procs on the same inputs and the outputs differ.";
     LIBRARY = "E0308", "refused by a library",
-        "Library code called `refuse(...)`.";
+        "Library code called `refuse(...)`; the message is the library's own, and `attempt` sees it like any other refusal.";
     // 04xx: host code
     HOST = "E0401", "error in host code",
         "Starlark code failed: a wrong type, a missing key, a wrong number of arguments.";
@@ -78,9 +78,9 @@ codes! {
     IMPORT = "E0403", "import cannot be resolved",
         "The imported pack is not a dependency, the module does not exist, or it does not define the name.";
     FAILED = "E0404", "failed on purpose",
-        "Host code called `fail(...)`.";
+        "Host code called `fail(...)`. Unlike a refusal this ends the evaluation: `attempt` does not catch it.";
     TEST = "E0405", "test failed",
-        "An assertion of a test did not hold.";
+        "An assertion of a test did not hold; the message shows both values, and the place is that of the call.";
     // 05xx: generating C
     MEMORY = "E0501", "memory cannot do this",
         "A memory refuses an allocation, a read or a write. Register memories, for example, are only touched by their own instructions.";

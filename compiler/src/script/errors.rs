@@ -71,13 +71,13 @@ pub(crate) fn diagnostics(
     locate: &dyn Fn(&starlark::codemap::FileSpan) -> Option<Span>,
 ) -> Vec<Diagnostic> {
     let stack = host_stack(error, locate);
-    let place = error.span().and_then(locate);
-    if let Some(DiagnosticsError(found)) = inner(error).downcast_ref::<DiagnosticsError>() {
-        return found.clone();
-    }
-    let mut found = match as_refusal(error) {
-        Some(refusal) => refusal.diagnostics.clone(),
-        None => vec![host_error(error)],
+    // A limit has no place of its own; the innermost call that has one is where it was exceeded.
+    let innermost = || stack.iter().rev().map(|frame| &frame.span).find(|span| span.file.is_some()).cloned();
+    let place = error.span().and_then(locate).or_else(innermost);
+    let mut found = match (inner(error).downcast_ref::<DiagnosticsError>(), as_refusal(error)) {
+        (Some(DiagnosticsError(found)), _) => found.clone(),
+        (None, Some(refusal)) => refusal.diagnostics.clone(),
+        (None, None) => vec![host_error(error)],
     };
     for diagnostic in &mut found {
         if diagnostic.primary.is_none()

@@ -277,6 +277,12 @@ fn evaluate(
         Ok(())
     })
     .map_err(|mut diagnostics| {
+        // A limit that is exceeded has no place; the module at least is known.
+        for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.primary.is_none()) {
+            if let Some(source) = host.sources.borrow().get(&id.to_string()) {
+                diagnostic.notes.push(format!("while `{}` was evaluated", source.file.display_name));
+            }
+        }
         // A refused definition explains whatever failed after it, so it comes first.
         let mut all = refused_definitions(host, refused_before);
         all.append(&mut diagnostics);

@@ -1,3 +1,5 @@
+//! Tests of the script host: modules evaluated from text, as users write them.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::Arc;

@@ -56,7 +56,7 @@ fn generated_projects_check_test_and_build() {
                 built.prints(&["build/fresh-portable/saxpy.c", "build/manifest.json"]);
             }
             "target" => {
-                tested.prints(&["instruction:copy_4xf32 ... ok (native)"]);
+                tested.prints(&["conformance::copy_4xf32 ... ok (native)"]);
             }
             _ => {
                 sandbox.run_in("fresh", &["build"]).exits(1).says(&["no kernels to build", "[[kernel]]"]);
@@ -218,7 +218,7 @@ fn test_reports_each_test_and_fails_with_1() {
     sandbox
         .write("work/tests/t.exo", "def test_good():\n    assert_eq(1, 1)\n\ndef test_bad():\n    assert_eq(1, 2)\n");
     let run = sandbox.run(&["test"]).exits(1);
-    run.prints(&["tests.t:test_good ... ok", "tests.t:test_bad ... FAILED", "1 passed, 1 failed"])
+    run.prints(&["tests.t::test_good ... ok", "tests.t::test_bad ... FAILED", "1 passed, 1 failed"])
         .says(&["1 test failed", "tests/t.exo:5:"]);
     sandbox.run(&["test", "good"]).exits(0).prints(&["1 passed, 0 failed"]);
     sandbox.run(&["test", "nothing"]).exits(2).says(&["no test has `nothing` in its name"]);

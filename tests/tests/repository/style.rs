@@ -41,7 +41,11 @@ struct Functions {
 }
 
 impl Functions {
-    fn add(&mut self, signature: &syn::Signature, block: &syn::Block) {
+    fn add(&mut self, signature: &syn::Signature, block: &syn::Block, attributes: &[syn::Attribute]) {
+        // Such a function is a module of functions in disguise; those inside it are measured.
+        if attributes.iter().any(|attribute| attribute.path().is_ident("starlark_module")) {
+            return;
+        }
         let (first, last) = (line_range(signature).0, line_range(block).1);
         self.found.push((signature.ident.to_string(), last + 1 - first));
     }
@@ -50,21 +54,21 @@ impl Functions {
 impl<'a> Visit<'a> for Functions {
     fn visit_item_fn(&mut self, function: &'a syn::ItemFn) {
         if !only_for_tests(&function.attrs) {
-            self.add(&function.sig, &function.block);
+            self.add(&function.sig, &function.block, &function.attrs);
             syn::visit::visit_item_fn(self, function);
         }
     }
 
     fn visit_impl_item_fn(&mut self, function: &'a syn::ImplItemFn) {
         if !only_for_tests(&function.attrs) {
-            self.add(&function.sig, &function.block);
+            self.add(&function.sig, &function.block, &function.attrs);
             syn::visit::visit_impl_item_fn(self, function);
         }
     }
 
     fn visit_trait_item_fn(&mut self, function: &'a syn::TraitItemFn) {
         if let Some(block) = &function.default {
-            self.add(&function.sig, block);
+            self.add(&function.sig, block, &function.attrs);
         }
         syn::visit::visit_trait_item_fn(self, function);
     }
@@ -102,13 +106,14 @@ fn names_say_something() {
     none("modules whose name says nothing", paths(sources().iter().filter(vague)));
 }
 
-/// Calls and macros that end the process.
+/// Calls and macros that end the process, and macros that write to the terminal.
 #[derive(Default)]
-struct Panics {
-    found: Vec<(usize, String)>,
+struct Calls {
+    panics: Vec<(usize, String)>,
+    prints: Vec<(usize, String)>,
 }
 
-impl<'a> Visit<'a> for Panics {
+impl<'a> Visit<'a> for Calls {
     fn visit_item_fn(&mut self, function: &'a syn::ItemFn) {
         if !only_for_tests(&function.attrs) {
             syn::visit::visit_item_fn(self, function);
@@ -120,28 +125,44 @@ impl<'a> Visit<'a> for Panics {
             |argument| matches!(argument, syn::Expr::Lit(literal) if matches!(literal.lit, syn::Lit::Str(_))),
         );
         if call.method == "unwrap" && call.args.is_empty() || call.method == "expect" && message {
-            self.found.push((line_range(&call.method).0, format!(".{}()", call.method)));
+            self.panics.push((line_range(&call.method).0, format!(".{}()", call.method)));
         }
         syn::visit::visit_expr_method_call(self, call);
     }
 
     fn visit_macro(&mut self, invocation: &'a syn::Macro) {
-        for name in ["todo", "unimplemented", "dbg", "panic", "unreachable"] {
-            if invocation.path.is_ident(name) {
-                self.found.push((line_range(&invocation.path).0, format!("{name}!")));
-            }
+        let named = |names: &[&str]| names.iter().any(|name| invocation.path.is_ident(name));
+        let name = invocation.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        let call = (line_range(&invocation.path).0, format!("{name}!"));
+        if named(&["todo", "unimplemented", "dbg", "panic", "unreachable"]) {
+            self.panics.push(call);
+        } else if named(&["print", "println", "eprint", "eprintln"]) {
+            self.prints.push(call);
         }
         syn::visit::visit_macro(self, invocation);
     }
 }
 
-#[test]
-fn production_code_does_not_panic_on_purpose() {
+/// Calls in production code outside the tests' own crate, each with its place.
+fn calls(choose: impl Fn(Calls) -> Vec<(usize, String)>) -> Vec<String> {
     let mut findings = Vec::new();
     for source in sources().iter().filter(|source| source.crate_name() != "tests") {
-        let mut panics = Panics::default();
-        source.visit_production(&mut panics);
-        findings.extend(panics.found.into_iter().map(|(line, what)| format!("{}:{line}: {what}", source.path)));
+        let mut calls = Calls::default();
+        source.visit_production(&mut calls);
+        findings.extend(choose(calls).into_iter().map(|(line, what)| format!("{}:{line}: {what}", source.path)));
     }
-    none("calls that end the process", findings);
+    findings
+}
+
+#[test]
+fn production_code_does_not_panic_on_purpose() {
+    none("calls that end the process", calls(|calls| calls.panics));
+}
+
+#[test]
+fn only_the_terminal_prints() {
+    // A build script talks to cargo over stdout.
+    let may = |call: &String| call.starts_with("cli/src/terminal.rs:") || call.contains("/build.rs:");
+    let elsewhere = calls(|calls| calls.prints).into_iter().filter(|call| !may(call));
+    none("writes to the terminal", elsewhere.collect());
 }

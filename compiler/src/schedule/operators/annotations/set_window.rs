@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
+use crate::checks::check_proc;
 use crate::cursor::Editor;
 use crate::cursor::path::Path;
 use crate::diagnostic::Refusal;
@@ -39,7 +40,7 @@ impl Operator for SetWindow {
         }
     }
 
-    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
+    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let is_window = arguments.bool("is_window")?;
         let Value::Arg(at) = arguments.get("cursor")? else {
             return Err(arguments.argument("`cursor` needs an argument of the procedure"));
@@ -50,6 +51,11 @@ impl Operator for SetWindow {
             Some(ArgType::Data(_) | ArgType::Control(_)) | None => {
                 return Err(arguments.scheduling("only an argument with dimensions can be a window"));
             }
+        }
+        // The strides that the asserts speak about are others now; the whole definition must still hold together.
+        if let Err(problems) = check_proc(edited.proc(), solver) {
+            let problem = problems.first().map_or("", |problem| problem.message.as_str());
+            return Err(arguments.scheduling(format!("the procedure would not be valid any more: {problem}")));
         }
         let question = Question::CallsValid { side: Side::After, under: Path::root() };
         Ok(Proposal::same(edited, Obligation::Proven(vec![question])))

@@ -89,4 +89,17 @@ fn windows() {
         ",
     );
     refused("set_window", &p, arguments!["x"]);
+
+    let p = procedure(
+        "
+        @proc
+        def f(x: [f32][8, 8], y: [f32][8]):
+            assert stride(x, 1) == 1
+            assert stride(y, 0) == 2
+            x[0, 0] = y[0]
+        ",
+    );
+    apply("set_window", &p, arguments!["x", false]).unwrap();
+    let refusal = refused("set_window", &p, arguments!["y", false]);
+    assert!(refusal.message().contains("would not be valid"), "{}", refusal.message());
 }

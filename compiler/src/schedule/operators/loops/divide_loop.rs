@@ -14,6 +14,9 @@ use crate::schedule::target::{Loop, list_moves};
 use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal};
 use crate::symbol::Sym;
 
+/// Larger divisors would overflow the index arithmetic of C where `int_fast32_t` has 32 bits.
+const LARGEST_DIVISOR: i64 = 1 << 30;
+
 pub struct DivideLoop;
 
 impl Operator for DivideLoop {
@@ -67,6 +70,9 @@ impl Operator for DivideLoop {
             return Err(refusal.hint("shift it first: shift_loop(p, loop, 0)"));
         }
         let quotient = arguments.int("div_const")?;
+        if quotient > LARGEST_DIVISOR {
+            return Err(arguments.argument(format!("`div_const` must be at most {LARGEST_DIVISOR}, not {quotient}")));
+        }
         let names = arguments.texts("new_iters")?;
         let [outer, inner] = names.as_slice() else {
             return Err(arguments.argument("`new_iters` needs two names"));

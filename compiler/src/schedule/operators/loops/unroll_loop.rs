@@ -6,12 +6,12 @@ use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, alpha_rename, substitute_block};
-use crate::loop_ir::{Block, Proc, build};
+use crate::loop_ir::{Block, Proc, build, visit};
 use crate::schedule::target::{Loop, block_of};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
 
-/// More iterations than this are refused rather than written out.
-const MOST_ITERATIONS: i64 = 1 << 16;
+/// More statements than this are refused rather than written out.
+const MOST_STATEMENTS: i64 = 1 << 17;
 
 pub struct UnrollLoop;
 
@@ -48,8 +48,11 @@ impl Operator for UnrollLoop {
             let message = format!("the bounds of the loop over `{}` must be literals", unrolled.iter);
             return Err(arguments.scheduling(message).hint("divide the loop first and unroll the inner one"));
         };
-        if hi.saturating_sub(lo) > MOST_ITERATIONS {
-            let message = format!("the loop over `{}` has more than {MOST_ITERATIONS} iterations", unrolled.iter);
+        let mut size = 0;
+        visit::each_stmt(&unrolled.body, &mut |_| size += 1);
+        if hi.saturating_sub(lo).saturating_mul(size) > MOST_STATEMENTS {
+            let message =
+                format!("the loop over `{}` would become more than {MOST_STATEMENTS} statements", unrolled.iter);
             return Err(arguments.scheduling(message));
         }
         let copies: Block = (lo..hi)

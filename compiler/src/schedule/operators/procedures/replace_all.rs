@@ -99,7 +99,8 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM, z: f32[8] @ DRAM):
                 parallel.extend(parallel::scopes(sweep.editor.proc(), at));
             }
         });
-        questions.extend(parallel.into_iter().map(|scope| Question::IndependentIterations { side: Side::After, scope }));
+        questions
+            .extend(parallel.into_iter().map(|scope| Question::IndependentIterations { side: Side::After, scope }));
         Ok(Proposal::same(sweep.editor, Obligation::Proven(questions)))
     }
 }

@@ -1,3 +1,5 @@
+//! Tests of `simplify`: its normal form, and that nothing changes meaning.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;

@@ -360,6 +360,18 @@ fn unrolling() {
     let q = step("unroll_loop", &q, arguments!["j"]);
     assert!(crate::print::proc(q.ir()).contains("    for i in seq(0, n):\n        pass\n"));
     assert_eq!(refused("unroll_loop", &p, arguments!["k"]).kind, RefusalKind::Scheduling);
+
+    let p = procedure(
+        "
+        @proc
+        def clear(x: f32[4000000]):
+            for i in seq(0, 4000000):
+                x[i] = 1.0
+        ",
+    );
+    refused("unroll_loop", &p, arguments!["i"]);
+    let huge = arguments!["i", 1i64 << 40, ["io", "ii"]];
+    assert_eq!(refused("divide_loop", &p, huge).kind, RefusalKind::Argument);
 }
 
 /// Found by the fuzzer: an iterator that is called like a callee, an extern or a memory would hide it in the text.
