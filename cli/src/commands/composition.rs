@@ -170,7 +170,8 @@ impl Resolver<'_> {
         let world = &self.ready.world;
         let mut found = world.resolve(&face, text);
         if matches!(found, Err(ImportError::UnknownPack { .. })) {
-            found = match (world.resolve(&face, &format!(".{text}")), self.installed(text)) {
+            let brought_along = self.installed(text).filter(|_| role == "target");
+            found = match (world.resolve(&face, &format!(".{text}")), brought_along) {
                 (Ok(own), _) => Ok(own),
                 (Err(_), Some(pack)) => world.resolve(&ModuleId::new(&pack.id(), "lib"), text),
                 (Err(_), None) => found,
@@ -194,8 +195,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// The installed pack that a dotted module starts with, if it is one. A kernel may name what its dependencies bring
-    /// along, such as the target that a schedule was written for: there is one version of each pack.
+    /// The installed pack that a dotted module starts with, if it is one. A kernel may name as its target what its
+    /// dependencies bring along (`neon-conv2d` brings `neon`): there is one version of each pack.
     fn installed(&self, module: &str) -> Option<&Instance> {
         let import = module.split('.').next()?;
         let mut found =
@@ -205,7 +206,7 @@ impl Resolver<'_> {
     }
 
     fn unknown_pack(&self, name: &str, role: &str, kernel: &str, place: &Range<usize>) -> Diagnostic {
-        let message = format!("kernel `{kernel}` names the {role} `{name}`, which is not installed for this project");
+        let message = format!("kernel `{kernel}` names the {role} `{name}`, which is no dependency of this pack");
         let mut diagnostic = self.error(place, message);
         let instances = self.ready.installed.plan.instances.iter();
         let installed: Vec<String> = instances.map(|instance| instance.name.import_name()).collect();
@@ -214,7 +215,7 @@ impl Resolver<'_> {
         }
         let registry = Registry::open(self.settings).unwrap_or_default();
         if let Some(pack) = registry.names().find(|pack| pack.import_name() == name) {
-            return diagnostic.hint(format!("`exo add {pack}` installs it"));
+            return diagnostic.hint(format!("`exo add {pack}` makes it one"));
         }
         let imports: Vec<(String, String)> =
             registry.names().map(|pack| (pack.import_name(), pack.to_string())).collect();
