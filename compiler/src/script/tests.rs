@@ -175,7 +175,7 @@ fn endless_loops_and_recursion_hit_limits() {
     assert_eq!(deep.code, codes::LIMIT, "{deep:#?}");
     assert!(deep.message.contains("call depth"));
     let limits = Limits { heap_bytes: 8 << 20, ..Limits::default() };
-    let text = "def f():\n    x = []\n    for i in range(100000):\n        x.append('ab' * 500)\n    return x\nf()\n";
+    let text = "def f():\n    x = []\n    for i in range(100000):\n        x.append(str(i) * 200)\n    return x\nf()\n";
     let (_, diagnostics) = run_in(MemoryWorld::new(), text, limits);
     assert_eq!(diagnostics[0].code, codes::LIMIT, "{diagnostics:#?}");
     assert_eq!(refused("x = [0] * (1 << 40)\n").code, codes::LIMIT);
