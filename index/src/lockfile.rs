@@ -28,7 +28,7 @@ pub const LOCK_FILE: &str = "Exo.lock";
 pub const LOCK_FORMAT: i64 = 1;
 
 /// The comment that opens every lockfile.
-const HEADER: &str = "# Written by exo. Change Exo.toml instead, then run `exo lock`.\n";
+const HEADER: &str = "# Written by exo. Change Exo.toml instead, then run `exo install`.\n";
 
 /// A lockfile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl std::error::Error for LockError {}
 impl LockError {
     /// A mistake without a known place, mended by writing the lockfile anew.
     fn remake(message: String) -> Self {
-        let hint = Some("run `exo lock` to write it anew".to_owned());
+        let hint = Some("run `exo install` to write it anew".to_owned());
         Self { message, span: None, hint }
     }
 }
@@ -184,7 +184,7 @@ impl Lockfile {
     /// without the digests its source must have, or a dependency that is not in the file.
     pub fn parse(text: &str) -> Result<Self, LockError> {
         if let Some(span) = conflict_marker(text) {
-            let hint = "take either side, then run `exo lock`: it keeps the versions that still fit".to_owned();
+            let hint = "take either side, then run `exo install`: it keeps the versions that still fit".to_owned();
             let message = "the lockfile contains a merge conflict".to_owned();
             return Err(LockError { message, span: Some(span), hint: Some(hint) });
         }
@@ -195,7 +195,7 @@ impl Lockfile {
                     "lockfile format {version} is newer than this version of exo, which reads up to {LOCK_FORMAT}"
                 ),
                 span: None,
-                hint: Some("update exo, or delete the lockfile and run `exo lock`".to_owned()),
+                hint: Some("update exo, or delete the lockfile and run `exo install`".to_owned()),
             });
         }
         if version < 1 {

@@ -7,7 +7,6 @@ use exo_compiler::pipeline::{KernelArgument, KernelOutput, KernelRequest};
 use exo_compiler::source::{ModuleId, Span};
 use exo_compiler::world::{ImportError, World};
 use exo_index::manifest::{Kernel, Reference, TargetReference, Value};
-use exo_index::name::PackName;
 
 use crate::builtin_packs::Registry;
 use crate::commands::ready::Ready;
@@ -115,7 +114,7 @@ impl Resolver<'_> {
             |found: Result<ModuleId, Diagnostic>| found.map_err(|diagnostic| diagnostics.push(diagnostic)).ok();
         let algorithm =
             keep(self.module(kernel.algorithm.value.module.as_deref(), "algorithm", name, &kernel.algorithm.span));
-        let target_module = keep(self.target(target, name, target_span));
+        let target_module = keep(self.module(Some(&target.module), "target", name, target_span));
         let schedule = kernel.schedule.as_ref().and_then(|schedule| schedule.for_target(&target.to_string()));
         let schedule: Option<(ModuleId, &Reference)> = match schedule {
             Some(found) => keep(self.module(found.value.module.as_deref(), "schedule", name, &found.span))
@@ -176,6 +175,9 @@ impl Resolver<'_> {
         if let Ok(found) = self.ready.world.resolve(&face, &format!(".{text}")) {
             return Ok(found);
         }
+        if let Some(found) = self.anywhere(text).filter(|_| role == "target") {
+            return Ok(found);
+        }
         Err(match failed {
             ImportError::UnknownPack { name, .. } => self.unknown_pack(&name, role, kernel, place),
             ImportError::UnknownModule { pack, path, nearest } => {
@@ -194,29 +196,12 @@ impl Resolver<'_> {
         })
     }
 
-    /// The module of a target. It may also stand in a pack that a dependency brought along, such as the target that a
-    /// schedule library is made for: no code of ours sees that pack, so the name only has to be unambiguous.
-    #[allow(clippy::result_large_err, reason = "made once for each name of the manifest")]
-    fn target(&self, target: &TargetReference, kernel: &str, place: &Range<usize>) -> Result<ModuleId, Diagnostic> {
-        let direct = match self.module(Some(&target.module), "target", kernel, place) {
-            Ok(found) => return Ok(found),
-            Err(diagnostic) => diagnostic,
-        };
-        let import = target.module.split('.').next().unwrap_or_default();
-        let locked = self.ready.installed.plan.lock.packs.keys();
-        let named: Vec<&PackName> = locked.filter(|pack| pack.import_name() == import).collect();
-        match named.as_slice() {
-            [] => Err(direct),
-            [pack] => {
-                let face = ModuleId::new(&pack_id(pack), "lib");
-                self.ready.world.resolve(&face, &target.module).map_err(|_| direct)
-            }
-            [_, ..] => {
-                let names: Vec<String> = named.iter().map(|pack| format!("`{pack}`")).collect();
-                let message = format!("target `{import}` of kernel `{kernel}` may be {}", names.join(" or "));
-                Err(self.error(place, message).hint("add the one that is meant to [dependencies]"))
-            }
-        }
+    /// The face of any pack of the resolution, also one that only a dependency needs: `neon-conv2d` brings `neon` along,
+    /// and one version of each pack is all there is.
+    fn anywhere(&self, import: &str) -> Option<ModuleId> {
+        let packs = &self.ready.installed.plan.lock.packs;
+        let name = packs.keys().find(|name| name.import_name() == import)?;
+        Some(ModuleId::new(&pack_id(name), "lib"))
     }
 
     fn unknown_pack(&self, name: &str, role: &str, kernel: &str, place: &Range<usize>) -> Diagnostic {

@@ -54,7 +54,7 @@ fn text_does_not_change_between_releases() {
     lock.insert(locked("std", "1.0.0", LockedSource::Path("../std".into()), &[]));
     lock.insert(locked("neon", "1.1.2", LockedSource::Builtin, &["std"]));
     let expected = format!(
-        "# Written by exo. Change Exo.toml instead, then run `exo lock`.\nversion = 1\nexo = \"0.1.0\"\n\n[[pack]]\n\
+        "# Written by exo. Change Exo.toml instead, then run `exo install`.\nversion = 1\nexo = \"0.1.0\"\n\n[[pack]]\n\
          name = \"neon\"\nversion = \"1.1.2\"\nsource = \"builtin\"\narchive = \"sha256:{}\"\ntree = \"blake3:{}\"\n\
          raw-c = \"blake3:{}\"\ndependencies = [\n    \"std\",\n]\n\n[[pack]]\nname = \"std\"\nversion = \"1.0.0\"\n\
          source = \"path+../std\"\n",

@@ -53,7 +53,7 @@ impl Operator for EliminateDeadCode {
             } else {
                 match never.filter(|never| never.answer(proc, proc, solver).is_ok()) {
                     Some(never) => (never, without_body(&mut edited, at, &branch, arguments)?),
-                    None => return Err(undecided(proc, at, &branch, arguments)),
+                    None => return Err(undecided(proc, &branch, arguments)),
                 }
             }
         } else {
@@ -76,9 +76,8 @@ fn without_body(
     })
 }
 
-fn undecided(proc: &Proc, at: &Path, branch: &Branch, arguments: &Arguments) -> Refusal {
+fn undecided(proc: &Proc, branch: &Branch, arguments: &Arguments) -> Refusal {
     let names = crate::print::Names::of(proc);
-    let _ = at;
     arguments.scheduling(format!(
         "cannot show that the condition `{}` is always true, or that it is always false",
         names.expr(&branch.cond)

@@ -9,7 +9,7 @@ use crate::cursor::path::{self, Path};
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::{Declaration, Declarations};
-use crate::loop_ir::{Expr, ExprKind, Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::{BinaryOp, Expr, ExprKind, Proc, Stmt, StmtKind, build, visit};
 use crate::schedule::reads::precisions;
 use crate::schedule::target::{Write, block_of};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
@@ -49,7 +49,7 @@ impl Operator for InlineAssign {
         let at = arguments.path("alloc_cursor")?;
         let write = Write::at(proc, at, arguments)?;
         let declarations = Declarations::of(proc);
-        let inlining = Inlining { proc, at, write: &write, declarations: &declarations, arguments };
+        let inlining = Inlining { proc, write: &write, declarations: &declarations, arguments };
         inlining.check_buffer()?;
         let own = block_of(at, arguments)?;
         let reads = inlining.reads(&own, solver)?;
@@ -74,7 +74,6 @@ fn inline(edited: &mut Editor, own: &BlockPlace, reads: &[Path], value: &Expr) -
 
 struct Inlining<'a> {
     proc: &'a Proc,
-    at: &'a Path,
     write: &'a Write,
     declarations: &'a Declarations,
     arguments: &'a Arguments,
@@ -188,13 +187,12 @@ impl Inlining<'_> {
             let question = Question::Holds { side: Side::Before, at: stmt.clone(), cond, what: String::new() };
             question.answer(self.proc, self.proc, solver).is_ok()
         };
-        use crate::loop_ir::BinaryOp::{Eq, Gt, Lt};
-        use crate::loop_ir::build::binary;
-        if pairs.iter().all(|(one, two)| shown(binary(Eq, (*one).clone(), (*two).clone()))) {
+        if pairs.iter().all(|(one, two)| shown(build::binary(BinaryOp::Eq, (*one).clone(), (*two).clone()))) {
             return Ok(true);
         }
         let apart = pairs.iter().any(|(one, two)| {
-            shown(binary(Lt, (*one).clone(), (*two).clone())) || shown(binary(Gt, (*one).clone(), (*two).clone()))
+            shown(build::binary(BinaryOp::Lt, (*one).clone(), (*two).clone()))
+                || shown(build::binary(BinaryOp::Gt, (*one).clone(), (*two).clone()))
         });
         match apart {
             true => Ok(false),
@@ -242,7 +240,6 @@ impl Inlining<'_> {
                 });
             });
         });
-        let _ = self.at;
         found
     }
 }
