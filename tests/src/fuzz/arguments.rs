@@ -5,7 +5,7 @@ use exo_compiler::cursor::{BlockPlace, GapPlace, Path, Place, Side};
 use exo_compiler::hardware::memory::Memory;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
-use exo_compiler::loop_ir::{BinaryOp, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
+use exo_compiler::loop_ir::{ArgType, BinaryOp, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
 use exo_compiler::print::Names;
 use exo_compiler::schedule::apply::RawArguments;
 use exo_compiler::schedule::argument::RawValue;
@@ -39,6 +39,9 @@ impl<'a> Chooser<'a> {
     pub fn arguments(&mut self, operator: &dyn Operator) -> Option<RawArguments> {
         self.operator = operator.name();
         let mut raw = RawArguments::default();
+        if self.operator == "partial_eval" && !self.random.one_in(8) {
+            return self.fixed_controls();
+        }
         for parameter in operator.parameters() {
             // A waived check proves nothing.
             if parameter.default.is_some() && (parameter.name.starts_with("unsafe") || self.random.one_in(2)) {
@@ -48,6 +51,25 @@ impl<'a> Chooser<'a> {
             raw.named.push((parameter.name.to_string(), value));
         }
         Some(raw)
+    }
+
+    /// Values for some of the control arguments.
+    fn fixed_controls(&mut self) -> Option<RawArguments> {
+        let (mut names, mut values) = (Vec::new(), Vec::new());
+        for arg in &self.proc().args {
+            let ArgType::Control(control) = &arg.ty else { continue };
+            if self.random.one_in(3) {
+                continue;
+            }
+            names.push(RawValue::Text(arg.name.name().to_string()));
+            values.push(RawValue::Int(match control {
+                Control::Bool => self.random.between(0, 1),
+                Control::Size | Control::Index | Control::Int | Control::Stride => self.random.between(0, 12),
+            }));
+        }
+        let named =
+            vec![("names".to_string(), RawValue::List(names.clone())), ("values".to_string(), RawValue::List(values))];
+        (!names.is_empty()).then(|| RawArguments { named, ..RawArguments::default() })
     }
 
     fn proc(&self) -> &'a Proc {
@@ -122,9 +144,16 @@ impl<'a> Chooser<'a> {
                 let least = if self.chance(90) { least } else { 0 };
                 let unused = self.operator == "delete_buffer" && self.chance(80);
                 let proc = self.proc();
+                // The second of two allocations: another one, of the same type mostly.
+                let first = match self.chosen_statement().map(|stmt| &stmt.kind) {
+                    Some(StmtKind::Alloc { name, ty, .. }) => Some((name, ty)),
+                    _ => None,
+                };
                 self.statement(parameter, &|stmt| match &stmt.kind {
                     StmtKind::Alloc { name, ty, .. } => {
-                        ty.rank() >= least && !(unused && visit::block_mentions(&proc.body, name))
+                        ty.rank() >= least
+                            && !(unused && visit::block_mentions(&proc.body, name))
+                            && first.is_none_or(|(other, shape)| other != name && shape == ty)
                     }
                     _ => false,
                 })
@@ -189,7 +218,7 @@ impl<'a> Chooser<'a> {
         values.map(RawValue::List)
     }
 
-    fn chosen_statement(&self) -> Option<&Stmt> {
+    fn chosen_statement(&self) -> Option<&'a Stmt> {
         self.places.iter().rev().find_map(|(_, place)| match place {
             Place::Node(path) => path::stmt(self.proc(), path),
             _ => None,

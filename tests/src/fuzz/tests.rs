@@ -33,7 +33,7 @@ fn most_programs_are_typed_and_run() {
     let (mut typed, mut clean) = (0, 0);
     let mut random = Random::new(1);
     for seed in 0..400 {
-        let text = generate(&mut random);
+        let text = generate(&mut random, "");
         match scope.typed(&text) {
             Ok(proc) => {
                 typed += 1;
@@ -58,8 +58,8 @@ fn most_programs_are_typed_and_run() {
 
 #[test]
 fn equal_seeds_give_equal_programs() {
-    assert_eq!(generate(&mut Random::new(5)), generate(&mut Random::new(5)));
-    assert_ne!(generate(&mut Random::new(5)), generate(&mut Random::new(6)));
+    assert_eq!(generate(&mut Random::new(5), ""), generate(&mut Random::new(5), ""));
+    assert_ne!(generate(&mut Random::new(5), ""), generate(&mut Random::new(6), ""));
 }
 
 #[test]
