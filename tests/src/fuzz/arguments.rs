@@ -1,7 +1,7 @@
 //! Random arguments for any operator, by the kinds of its parameters, with a taste for those that may be accepted.
 
 use exo_compiler::cursor::path;
-use exo_compiler::cursor::{BlockPlace, GapPlace, Path, Place, Side};
+use exo_compiler::cursor::{BlockPlace, GapPlace, Path, Place, Side, Step};
 use exo_compiler::hardware::memory::Memory;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
@@ -50,7 +50,32 @@ impl<'a> Chooser<'a> {
             let value = self.value(&parameter.kind, parameter.name)?;
             raw.named.push((parameter.name.to_string(), value));
         }
+        if self.random.one_in(25) {
+            self.spoil(&mut raw);
+        }
         Some(raw)
+    }
+
+    /// Puts something that no operator can use in the place of one argument, or adds an argument.
+    fn spoil(&mut self, raw: &mut RawArguments) {
+        let elsewhere = Place::Node(Path(vec![Step::Body(99)]));
+        let cursor = |place| RawValue::Cursor(Cursor { procedure: self.procedure.clone(), place });
+        let nonsense = [
+            RawValue::None,
+            RawValue::Text("_".into()),
+            RawValue::Text("x[".into()),
+            RawValue::Int(-3),
+            RawValue::List(Vec::new()),
+            RawValue::Other("struct".into()),
+            cursor(Place::Invalid),
+            cursor(elsewhere),
+        ];
+        let Some(value) = self.random.pick(&nonsense).cloned() else { return };
+        let at = self.random.below(raw.named.len() as u64 + 1) as usize;
+        match raw.named.get_mut(at) {
+            Some((_, slot)) => *slot = value,
+            None => raw.named.push(("nonsense".to_string(), value)),
+        }
     }
 
     /// Values for some of the control arguments.
@@ -544,8 +569,8 @@ fn shape(block: &[Stmt]) -> String {
     block
         .iter()
         .map(|stmt| match &stmt.kind {
-            StmtKind::Assign { .. } => "=".to_string(),
-            StmtKind::Reduce { .. } => "+".to_string(),
+            StmtKind::Assign { rhs, .. } => format!("={}", form(rhs)),
+            StmtKind::Reduce { rhs, .. } => format!("+{}", form(rhs)),
             StmtKind::Pass => "p".to_string(),
             StmtKind::If { body, orelse, .. } => format!("if({})({})", shape(body), shape(orelse)),
             StmtKind::For { body, .. } => format!("for({})", shape(body)),
@@ -554,4 +579,18 @@ fn shape(block: &[Stmt]) -> String {
             StmtKind::Window { .. } => "w".to_string(),
         })
         .collect()
+}
+
+/// The operations of a right side.
+fn form(rhs: &Expr) -> String {
+    match &rhs.kind {
+        ExprKind::Read { .. } => "r".to_string(),
+        ExprKind::Const(_) => "c".to_string(),
+        ExprKind::Neg(operand) => format!("-{}", form(operand)),
+        ExprKind::Binary { op, lhs, rhs } => format!("({}{}{})", form(lhs), op.text(), form(rhs)),
+        ExprKind::Extern { function, args } => {
+            format!("{}({})", function.name, args.iter().map(form).collect::<Vec<_>>().join(","))
+        }
+        ExprKind::Window { .. } | ExprKind::Stride { .. } => "w".to_string(),
+    }
 }

@@ -200,7 +200,12 @@ impl Generator<'_> {
             let shape: Vec<String> = dims.iter().map(|dim| self.extent_text(*dim)).collect();
             let text = match (rank, self.chance(25)) {
                 (0, _) => format!("{name}: f32"),
-                (_, true) => format!("{name}: [f32][{}]", shape.join(", ")),
+                (_, true) => {
+                    if self.chance(50) {
+                        asserts.push(format!("assert stride({name}, {}) == 1", rank - 1));
+                    }
+                    format!("{name}: [f32][{}]", shape.join(", "))
+                }
                 (_, false) => format!("{name}: f32[{}]", shape.join(", ")),
             };
             args.push(format!("{text} @ DRAM"));
