@@ -19,6 +19,7 @@ pub mod schedule;
 pub mod interpret;
 
 pub mod codegen;
+pub mod contract;
 #[expect(unsafe_code, reason = "starlark's derive of `ProvidesStaticType` implements an unsafe marker trait")]
 pub(crate) mod script;
 pub mod pipeline;

@@ -18,3 +18,5 @@ pub use procedure::{Cursor, Procedure};
 
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod random;

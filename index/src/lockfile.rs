@@ -130,7 +130,7 @@ impl std::error::Error for LockError {}
 impl LockError {
     /// A mistake without a known place, mended by writing the lockfile anew.
     fn remake(message: String) -> Self {
-        let hint = Some("run `exo install` to write it anew".to_owned());
+        let hint = Some("delete Exo.lock and run `exo install`, which writes it anew".to_owned());
         Self { message, span: None, hint }
     }
 }

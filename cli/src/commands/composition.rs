@@ -10,9 +10,9 @@ use exo_index::manifest::{Kernel, Reference, TargetReference, Value};
 
 use crate::builtin_packs::Registry;
 use crate::commands::ready::Ready;
-use crate::disk_world::pack_id;
 use crate::evaluation::with_compiler;
 use crate::failure::{Failure, Outcome, count, did_you_mean, nearest};
+use crate::install::plan::Instance;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -167,18 +167,17 @@ impl Resolver<'_> {
     ) -> Result<ModuleId, Diagnostic> {
         let face = ModuleId::new(&self.ready.id, "lib");
         let Some(text) = module else { return Ok(face) };
-        let in_packs = self.ready.world.resolve(&face, text);
-        let failed = match in_packs {
-            Ok(found) => return Ok(found),
-            Err(failed) => failed,
-        };
-        if let Ok(found) = self.ready.world.resolve(&face, &format!(".{text}")) {
-            return Ok(found);
+        let world = &self.ready.world;
+        let mut found = world.resolve(&face, text);
+        if matches!(found, Err(ImportError::UnknownPack { .. })) {
+            let brought_along = self.installed(text).filter(|_| role == "target");
+            found = match (world.resolve(&face, &format!(".{text}")), brought_along) {
+                (Ok(own), _) => Ok(own),
+                (Err(_), Some(pack)) => world.resolve(&ModuleId::new(&pack.id(), "lib"), text),
+                (Err(_), None) => found,
+            };
         }
-        if let Some(found) = self.anywhere(text).filter(|_| role == "target") {
-            return Ok(found);
-        }
-        Err(match failed {
+        found.map_err(|failed| match failed {
             ImportError::UnknownPack { name, .. } => self.unknown_pack(&name, role, kernel, place),
             ImportError::UnknownModule { pack, path, nearest } => {
                 let message = format!(
@@ -196,20 +195,22 @@ impl Resolver<'_> {
         })
     }
 
-    /// The face of any pack of the resolution, also one that only a dependency needs: `neon-conv2d` brings `neon` along,
-    /// and one version of each pack is all there is.
-    fn anywhere(&self, import: &str) -> Option<ModuleId> {
-        let packs = &self.ready.installed.plan.lock.packs;
-        let name = packs.keys().find(|name| name.import_name() == import)?;
-        Some(ModuleId::new(&pack_id(name), "lib"))
+    /// The installed pack that a dotted module starts with, if it is one. A kernel may name as its target what its
+    /// dependencies bring along (`neon-conv2d` brings `neon`): there is one version of each pack.
+    fn installed(&self, module: &str) -> Option<&Instance> {
+        let import = module.split('.').next()?;
+        let mut found =
+            self.ready.installed.plan.instances.iter().filter(|instance| instance.name.import_name() == import);
+        // Of two vendors' packs only a dependency of one's own says which is meant.
+        found.next().filter(|_| found.next().is_none())
     }
 
     fn unknown_pack(&self, name: &str, role: &str, kernel: &str, place: &Range<usize>) -> Diagnostic {
         let message = format!("kernel `{kernel}` names the {role} `{name}`, which is no dependency of this pack");
         let mut diagnostic = self.error(place, message);
-        let direct = self.ready.project.manifest.dependencies.iter().map(|dependency| dependency.name.import_name());
-        let direct: Vec<String> = direct.collect();
-        if let Some(suggestion) = did_you_mean(&nearest(name, direct.iter().map(String::as_str))) {
+        let instances = self.ready.installed.plan.instances.iter();
+        let installed: Vec<String> = instances.map(|instance| instance.name.import_name()).collect();
+        if let Some(suggestion) = did_you_mean(&nearest(name, installed.iter().map(String::as_str))) {
             diagnostic = diagnostic.hint(suggestion);
         }
         let registry = Registry::open(self.settings).unwrap_or_default();
@@ -221,7 +222,7 @@ impl Resolver<'_> {
         let near = nearest(name, imports.iter().map(|(import, _)| import.as_str()));
         let packs: Vec<String> = near
             .iter()
-            .filter(|import| !direct.contains(import))
+            .filter(|import| !installed.contains(import))
             .filter_map(|import| imports.iter().find(|(known, _)| known == import))
             .map(|(_, pack)| format!("`exo add {pack}`"))
             .collect();

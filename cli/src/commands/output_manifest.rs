@@ -2,6 +2,7 @@
 
 use exo_compiler::pipeline::{self, KernelOutput};
 use exo_index::lockfile::LockedSource;
+use exo_index::manifest::MANIFEST_FILE;
 use serde_json::{Value, json};
 
 use crate::commands::composition::Job;
@@ -62,7 +63,10 @@ pub(super) fn text(ready: &Ready, built: &[(&Job, &KernelOutput, Vec<Written>)])
         })
     });
     let own = &ready.project.manifest.pack;
-    let own_tree = digest_of(&content_of_folder(ready.project.root())?);
+    // Tests and texts for people do not go into outputs, so that changing them changes nothing here.
+    let mut own_files = content_of_folder(ready.project.root())?;
+    own_files.retain(|path, _| path == MANIFEST_FILE || path.starts_with("src/"));
+    let own_tree = digest_of(&own_files);
     let value = json!({
         "format": FORMAT,
         "exo": env!("CARGO_PKG_VERSION"),
@@ -70,7 +74,7 @@ pub(super) fn text(ready: &Ready, built: &[(&Job, &KernelOutput, Vec<Written>)])
         "solver": pipeline::solver_version(),
         "pack": {
             "name": own.name.value.as_str(), "version": own.version.value.to_string(),
-            "tree": format!("blake3:{own_tree}"),
+            "sources": format!("blake3:{own_tree}"),
         },
         "packs": packs.collect::<Vec<_>>(),
         "outputs": built.iter().map(|(job, result, files)| output(job, result, files)).collect::<Vec<_>>(),

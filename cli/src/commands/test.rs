@@ -29,6 +29,14 @@ impl Work {
             Work::Conformance(_) => "instructions".to_string(),
         }
     }
+
+    /// The name of a test as it is shown and as filters see it.
+    fn qualified(&self, name: &str) -> String {
+        match self {
+            Work::Tests(module) => format!("{}::{name}", module.path),
+            Work::Conformance(_) => name.to_string(),
+        }
+    }
 }
 
 pub(super) fn run(arguments: &Test, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
@@ -43,10 +51,16 @@ pub(super) fn run(arguments: &Test, settings: &Settings, terminal: &Terminal) ->
     }
     let runner = Arc::new(CToolchain::new(&settings.environment));
     let results = run_all(arguments, settings, terminal, &ready, &work, &runner)?;
-    let all: Vec<&TestResult> = results.iter().flatten().collect();
-    terminal
-        .answer(|| text(&all), || json!({ "tests": all.iter().map(|result| one_json(result)).collect::<Vec<_>>() }));
-    let failed = all.iter().filter(|result| result.outcome == TestOutcome::Failed).count();
+    let all: Vec<(String, &TestResult)> = work
+        .iter()
+        .zip(&results)
+        .flat_map(|(work, results)| results.iter().map(|result| (work.qualified(&result.name), result)))
+        .collect();
+    terminal.answer(
+        || text(&all),
+        || json!({ "tests": all.iter().map(|(name, result)| one_json(name, result)).collect::<Vec<_>>() }),
+    );
+    let failed = all.iter().filter(|(_, result)| result.outcome == TestOutcome::Failed).count();
     if all.is_empty() && arguments.filter.is_some() {
         return Err(Failure::usage(format!(
             "no test has `{}` in its name",
@@ -65,10 +79,10 @@ pub(super) fn run(arguments: &Test, settings: &Settings, terminal: &Terminal) ->
 }
 
 /// Tests that wanted C on a machine without any C compiler have shown nothing, which must not look like success.
-fn missing_compiler(all: &[&TestResult], runner: &CToolchain) -> Outcome<Exit> {
+fn missing_compiler(all: &[(String, &TestResult)], runner: &CToolchain) -> Outcome<Exit> {
     let skipped =
         |result: &TestResult| matches!(result.outcome, TestOutcome::Skipped(_)) || !result.skipped_parts.is_empty();
-    let skipped = all.iter().filter(|result| skipped(result)).count();
+    let skipped = all.iter().filter(|(_, result)| skipped(result)).count();
     match runner.toolchain("", &[]) {
         Err(reason) if skipped > 0 => {
             Err(Failure::environment(reason).note(format!("{} could not run all of its parts", count(skipped, "test"))))
@@ -129,18 +143,18 @@ fn run_one(
     runner: Arc<CToolchain>,
     progress: &Progress,
 ) -> Outcome<Vec<TestResult>> {
-    let passes = |name: &str| arguments.filter.as_ref().is_none_or(|text| name.contains(text));
-    let mut seen = |result: &TestResult| progress.message(&result.name);
+    let passes = |name: &str| arguments.filter.as_ref().is_none_or(|text| work.qualified(name).contains(text));
+    let mut seen = |result: &TestResult| progress.message(&work.qualified(&result.name));
     with_compiler(ready.world.clone(), &settings.limits, Some(runner), |compilation| match work {
         Work::Tests(module) => compilation.test(module, &passes, &mut seen),
         Work::Conformance(module) => compilation.conformance(module, &passes, &mut seen),
     })
 }
 
-fn text(all: &[&TestResult]) -> String {
+fn text(all: &[(String, &TestResult)]) -> String {
     let mut text = String::new();
     let (mut passed, mut failed, mut skipped, mut claims) = (0, 0, 0, 0);
-    for result in all {
+    for (name, result) in all {
         let word = match &result.outcome {
             TestOutcome::Passed => {
                 passed += 1;
@@ -158,7 +172,7 @@ fn text(all: &[&TestResult]) -> String {
         claims += result.claims.len();
         let runners =
             if result.runners.is_empty() { String::new() } else { format!(" ({})", result.runners.join(", ")) };
-        text.push_str(&format!("{} ... {word}{runners}\n", result.name));
+        text.push_str(&format!("{name} ... {word}{runners}\n"));
         for part in &result.skipped_parts {
             text.push_str(&format!("    skipped: {part}\n"));
         }
@@ -173,14 +187,14 @@ fn text(all: &[&TestResult]) -> String {
     text
 }
 
-fn one_json(result: &TestResult) -> serde_json::Value {
+fn one_json(name: &str, result: &TestResult) -> serde_json::Value {
     let (outcome, reason) = match &result.outcome {
         TestOutcome::Passed => ("passed", None),
         TestOutcome::Failed => ("failed", None),
         TestOutcome::Skipped(reason) => ("skipped", Some(reason)),
     };
     json!({
-        "name": result.name, "outcome": outcome, "reason": reason,
+        "name": name, "outcome": outcome, "reason": reason,
         "claims": result.claims, "runners": result.runners, "skipped_parts": result.skipped_parts,
         "waived": result.waived, "diagnostics": crate::report::json::diagnostics(&result.diagnostics),
     })

@@ -170,16 +170,16 @@ fn examine(
         }
         for result in compilation.test(test, &|_| true, &mut |_| ()) {
             if result.outcome == TestOutcome::Failed {
-                return Ok(refused(request, format!("`{}` failed", result.name), &result.diagnostics));
+                return Ok(refused(request, format!("`{}::{}` failed", test.path, result.name), &result.diagnostics));
             }
-            count(&mut verdict, result);
+            count(&mut verdict, test, result);
         }
     }
     Ok(Answer::Verified(Box::new(verdict)))
 }
 
-fn count(verdict: &mut Verdict, result: TestResult) {
-    let name = &result.name;
+fn count(verdict: &mut Verdict, test: &ModuleId, result: TestResult) {
+    let name = format!("{}::{}", test.path, result.name);
     match result.outcome {
         TestOutcome::Passed => verdict.tests += 1,
         TestOutcome::Skipped(reason) => verdict.skipped.push(format!("{name}: {reason}")),

@@ -65,7 +65,7 @@ fn lock_failure(text: &str, error: LockError) -> Box<Failure> {
         diagnostic = diagnostic.at(&Span::new(&file, span.start as u32, span.end as u32), "");
     }
     if let Some(hint) = error.hint {
-        diagnostic = diagnostic.hint(hint.replace("`exo lock`", "`exo install`"));
+        diagnostic = diagnostic.hint(hint);
     }
     Failure::refused(format!("`{LOCK_FILE}` cannot be used")).diagnostics(vec![diagnostic])
 }

@@ -197,12 +197,11 @@ impl Call<'_> {
         let mut failures = Vec::new();
         for pred in &self.callee.preds {
             let goal = self.precondition(pred, &formals, &binding);
-            let outcome = self.site.require(goal, solver, |_| {
-                let inner = Names::of(self.callee);
-                let message = format!("an assert of `{}` may not hold", self.callee.name);
-                let condition = inner.expr(pred);
+            let outcome = self.site.require(goal, solver, |names| {
+                let stated = Names::of(self.callee).expr(pred);
+                let message = format!("the assert `{stated}` of `{}` may not hold", self.callee.name);
+                let condition = names.expr(&substitute(pred, &self.substitution()));
                 Failure::new(codes::ASSERTION, message, self.span, self.site.at, condition)
-                    .hint("the condition is in the callee's names; its values are the arguments of this call")
             });
             failures.extend(outcome.err());
         }

@@ -198,6 +198,7 @@ fn one_call_of_a_proc() {
     check_call(proc, &at(0), &mut solver).unwrap();
     let found = check_call(proc, &at(1), &mut solver).unwrap_err();
     assert_eq!(found[0].code, codes::ASSERTION);
-    assert!(found[0].notes[0].contains("n <= 8"), "{:?}", found[0].notes);
+    assert_eq!(found[0].message, "the assert `n <= 8` of `copy` may not hold");
+    assert!(found[0].notes[0].contains("9 <= 8"), "{:?}", found[0].notes);
     check_call(proc, &at(7), &mut solver).unwrap_err();
 }

@@ -8,8 +8,8 @@ use starlark::values::list::{AllocList, ListRef};
 use starlark::values::{OwnedFrozenValue, Value};
 
 use crate::codegen::Options;
+use crate::contract::{COutput, KernelArgument, KernelOutput, KernelRequest, TraceStep};
 use crate::diagnostic::{Diagnostic, codes, nearest};
-use crate::pipeline::{COutput, KernelArgument, KernelOutput, KernelRequest, TraceStep};
 use crate::print;
 use crate::schedule::Procedure;
 use crate::schedule::argument::RawValue;

@@ -8,11 +8,11 @@ use starlark::values::{OwnedFrozenValue, Value};
 
 use crate::checks;
 use crate::codegen::conformance::{OPAQUE_REGISTERS, wrapper};
+use crate::contract::{TestOutcome, TestResult};
 use crate::diagnostic::codes;
 use crate::hardware::precision::Precision;
 use crate::interpret::draw::Given;
 use crate::loop_ir::Proc;
-use crate::pipeline::{TestOutcome, TestResult};
 use crate::script::host::{Host, Record};
 use crate::script::load;
 use crate::script::report::field;

@@ -94,8 +94,9 @@ pub(crate) fn diagnostics(
 
 fn host_stack(error: &starlark::Error, locate: &dyn Fn(&starlark::codemap::FileSpan) -> Option<Span>) -> Vec<Frame> {
     let frames = error.call_stack().clone().into_frames();
+    // The evaluator starts each call from outside with a frame of its own, which calls nothing.
+    let frames = frames.into_iter().filter(|frame| frame.name != "None");
     frames
-        .into_iter()
         .map(|frame| Frame { function: frame.name, span: frame.location.as_ref().and_then(locate).unwrap_or_default() })
         .collect()
 }
@@ -108,9 +109,7 @@ fn host_error(error: &starlark::Error) -> Diagnostic {
         ErrorKind::StackOverflow(_) => limit("call depth", "recursion without end, or deeper than the limit"),
         ErrorKind::Fail(_) => Diagnostic::error(codes::FAILED, message),
         _ if text.contains("tick") => limit("steps", "a loop or recursion that does not end"),
-        _ if text.contains("Heap limit") || text.contains("heap") && text.contains("limit") => {
-            limit("memory", "a value that keeps growing")
-        }
+        _ if text.to_lowercase().contains("heap memory limit") => limit("memory", "a value that keeps growing"),
         _ if text.contains("ancel") => limit("time", "a loop or recursion that does not end"),
         _ => Diagnostic::error(code_of(error), message),
     }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use starlark::collections::SmallMap;
-use starlark::environment::{FrozenModule, Module};
+use starlark::environment::FrozenModule;
 use starlark::eval::Evaluator;
 use starlark::values::Value;
 use starlark::values::dict::DictRef;
@@ -169,16 +169,4 @@ fn question_name(question: &MemoryQuestion<'_>) -> &'static str {
         MemoryQuestion::Write { .. } => "write",
         MemoryQuestion::Reduce { .. } => "reduce",
     }
-}
-
-/// Runs `body` with an evaluator in a scratch module, for work outside any user module.
-pub(crate) fn with_evaluator<R>(
-    host: &Host,
-    body: impl for<'v> FnOnce(&mut Evaluator<'v, '_, '_>, &Module<'v>) -> R,
-) -> R {
-    Module::with_temp_heap(|module| {
-        let mut eval = Evaluator::new(&module);
-        eval.extra = Some(host);
-        body(&mut eval, &module)
-    })
 }

@@ -13,9 +13,9 @@ use starlark::values::tuple::TupleRef;
 use starlark::values::{OwnedFrozenValue, Value, ValueLike};
 
 use crate::analysis::solver::Solver;
+use crate::contract::Limits;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::Proc;
-use crate::pipeline::Limits;
 use crate::schedule::apply::RawArguments;
 use crate::schedule::argument::RawValue;
 use crate::schedule::{Operator, Procedure, registry};

@@ -224,7 +224,7 @@ pub(crate) fn quietly<R>(
 /// Starlark panics where one value would be larger than its heap can hold; that is a limit like the others.
 ///
 /// The evaluator is not used again after that, so that its state does not matter.
-fn contained<R>(body: impl FnOnce() -> starlark::Result<R>) -> starlark::Result<R> {
+pub(crate) fn contained<R>(body: impl FnOnce() -> starlark::Result<R>) -> starlark::Result<R> {
     let payload = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)) {
         Ok(result) => return result,
         Err(payload) => payload,

@@ -6,8 +6,8 @@ use starlark::environment::FrozenModule;
 use starlark::values::structs::StructRef;
 use starlark::values::{OwnedFrozenValue, Value};
 
+use crate::contract::{CheckReport, InstructionSummary};
 use crate::diagnostic::Diagnostic;
-use crate::pipeline::{CheckReport, InstructionSummary};
 use crate::script::host::Host;
 use crate::script::load;
 use crate::script::testing::digest;

@@ -2,8 +2,8 @@
 
 use starlark::values::OwnedFrozenValue;
 
+use crate::contract::{TestOutcome, TestResult};
 use crate::diagnostic::Diagnostic;
-use crate::pipeline::{TestOutcome, TestResult};
 use crate::script::host::{Host, Record};
 use crate::script::{conformance, load, report};
 use crate::source::ModuleId;

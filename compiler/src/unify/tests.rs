@@ -322,3 +322,71 @@ def p(n: size, x: f32[8]):
     let text = first(text, &[], 0, 1);
     assert!(text == "n + 2, 1, x[0:8]" || text == "1, n + 2, x[0:8]", "{text}");
 }
+
+#[test]
+fn bounds_may_be_parameters() {
+    let text = r#"
+@instr("range")
+def range(lo: index, hi: index, d: [f32][16]):
+    assert 0 <= lo
+    assert lo <= hi
+    assert hi <= 16
+    for i in seq(lo, hi):
+        d[i] = 0.0
+@proc
+def p(x: f32[32]):
+    for k in seq(2, 10):
+        x[k + 4] = 0.0
+"#;
+    assert_eq!(first(text, &[], 0, 1), "2, 10, x[4:20]");
+}
+
+#[test]
+fn calls_and_windows_inside_the_body() {
+    let text = r#"
+@proc
+def row(n: size, d: [f32][n]):
+    for i in seq(0, n):
+        d[i] = 0.0
+@instr("rows")
+def rows(n: size, d: f32[n, 8]):
+    for i in seq(0, n):
+        row(8, d[i, 0:8])
+        w = d[i, 0:4]
+        w[0] = 1.0
+@proc
+def p(m: size, x: f32[m, 8], y: f32[8, m]):
+    for k in seq(0, m):
+        row(8, x[k, 0:8])
+        v = x[k, 0:4]
+        v[0] = 1.0
+"#;
+    assert_eq!(first(text, &[], 0, 1), "m, x");
+    for (from, to) in [
+        ("row(8, x[k, 0:8])", "row(4, x[k, 0:4])"),
+        ("row(8, x[k, 0:8])", "row(m, y[3, 0:m])"),
+        ("v = x[k, 0:4]", "v = x[k, 1:5]"),
+        ("v[0] = 1.0", "v[1] = 1.0"),
+    ] {
+        assert!(unified(&text.replace(from, to), &[], 0, 1).is_err(), "{to}");
+    }
+}
+
+#[test]
+fn strides_are_compared_only_for_whole_buffers() {
+    let text = r#"
+@instr("guarded")
+def guarded(s: stride, d: f32[8]):
+    for i in seq(0, 8):
+        if stride(d, 0) == s:
+            d[i] = 0.0
+@proc
+def p(x: f32[8]):
+    for k in seq(0, 8):
+        if stride(x, 0) == 1:
+            x[k] = 0.0
+"#;
+    assert_eq!(first(text, &[], 0, 1), "1, x");
+    let windowed = text.replace("d: f32[8]", "d: [f32][8]");
+    assert!(unified(&windowed, &[], 0, 1).is_err());
+}

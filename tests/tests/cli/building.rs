@@ -86,8 +86,9 @@ fn one_schedule_serves_two_targets_and_the_c_compiles() {
 
 #[test]
 fn another_folder_and_another_cache_give_the_same_bytes() {
-    let built = || {
+    let built = |changes: &str| {
         let sandbox = kernel("\"plain_a\", \"plain_b\"");
+        sandbox.write("work/CHANGELOG.md", changes);
         sandbox.run(&["build"]).exits(0);
         let mut files = files_below(&sandbox.path("work/build"));
         files.insert("Exo.lock".into(), sandbox.read("work/Exo.lock").into_bytes());
@@ -97,9 +98,9 @@ fn another_folder_and_another_cache_give_the_same_bytes() {
         }
         files
     };
-    let first = built();
+    let first = built("one");
     assert_eq!(first.len(), 8);
-    assert!(first == built());
+    assert!(first == built("two"));
 }
 
 #[test]
@@ -120,6 +121,15 @@ fn a_missing_target_is_shown_in_the_manifest_with_near_names() {
     assert!(!sandbox.exists("work/build"));
     let sandbox = kernel("\"plain_a:nothing\"");
     sandbox.run(&["build"]).exits(1).says(&["error[E0601]", "nothing"]);
+}
+
+#[test]
+fn a_kernel_may_name_what_a_dependency_brings_along() {
+    let sandbox = kernel("\"deeper\"");
+    sandbox.pack("deeper", "1.0.0", "", &[("src/lib.exo", "target = target(name = \"deeper\", cc = cc())\n")]);
+    let path = "packs/plain-a-1.0.0/Exo.toml";
+    sandbox.write(path, &format!("{}deeper = \"1\"\n", sandbox.read(path)));
+    sandbox.run(&["build"]).exits(0).prints(&["build/deeper/scale.c"]);
 }
 
 #[test]

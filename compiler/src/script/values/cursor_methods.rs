@@ -12,7 +12,7 @@ use crate::cursor::{BlockPlace, ExprList, GapPlace, Path, Place, Side, Step};
 use crate::diagnostic::RefusalKind;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Access, ArgType, Const, DataType, ExprKind, StmtKind, Ty};
-use crate::schedule::{Cursor, Procedure};
+use crate::schedule::Procedure;
 use crate::script::values::cursor::{self, CursorValue, invalid, wrong};
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::words::{MemoryValue, PrecisionValue, WordValue};
@@ -484,9 +484,4 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
             Node::Proc(_) => Err(lacks(this, "text")),
         }
     }
-}
-
-/// A cursor value from its parts.
-pub(crate) fn at(procedure: &Procedure, place: Place) -> CursorValue {
-    CursorValue(Cursor { procedure: procedure.clone(), place })
 }

@@ -326,3 +326,22 @@ fn fold_keeps_rows_apart_and_sees_repetition() {
     );
     step("resize_dim", &branch, arguments!["t", 0i64, 2i64, 0i64; fold = true]);
 }
+
+#[test]
+fn a_scalar_passed_by_name_cannot_become_an_element() {
+    let p = procedure(
+        "
+        @proc
+        def set(s: f32):
+            s = 1.0
+        @proc
+        def f(x: f32[8]):
+            for i in seq(0, 8):
+                t: f32
+                set(t)
+                x[i] = t
+        ",
+    );
+    refused("expand_dim", &p, arguments!["t", 8i64, "i"]);
+    step("lift_alloc", &p, arguments!["t"]);
+}

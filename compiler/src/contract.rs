@@ -1,0 +1,146 @@
+//! What is asked of a compilation and what it answers: limits, reports, kernels, tests.
+
+use crate::diagnostic::Diagnostic;
+use crate::source::ModuleId;
+
+/// Bounds of one evaluation. Exceeding one is a diagnostic that names it, never a crash.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Starlark evaluation steps, over all modules of the compilation.
+    pub steps: u64,
+    pub heap_bytes: usize,
+    pub call_depth: usize,
+    /// Wall time of the whole compilation in seconds; a safety net, not a verdict.
+    pub seconds: u64,
+    /// Z3 resource units for one query; deterministic, so that a verdict does not depend on load.
+    pub solver_units: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { steps: 200_000_000, heap_bytes: 4 << 30, call_depth: 1000, seconds: 600, solver_units: 5_000_000 }
+    }
+}
+
+/// One instruction that a module defines.
+#[derive(Clone, Debug)]
+pub struct InstructionSummary {
+    pub name: String,
+    pub c_template: String,
+    pub c_global: String,
+}
+
+/// What `exo check` and verification report of a pack's modules.
+#[derive(Clone, Debug, Default)]
+pub struct CheckReport {
+    pub diagnostics: Vec<Diagnostic>,
+    /// Names of all checked procs with the digest (hex) of their printed text, sorted.
+    pub procs: Vec<(String, String)>,
+    pub instructions: Vec<InstructionSummary>,
+    pub memories: Vec<String>,
+    pub targets: Vec<String>,
+    /// One line for each waived obligation: operator, proc, place.
+    pub waived: Vec<String>,
+    /// Every piece of raw C in the modules (templates, globals, and the source of C-producing functions), in order.
+    pub raw_c: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TestOutcome {
+    Passed,
+    Failed,
+    /// The whole test could not run here, for this reason.
+    Skipped(String),
+}
+
+/// One test function, or one instruction of a target pack's conformance test.
+#[derive(Clone, Debug)]
+pub struct TestResult {
+    pub name: String,
+    pub outcome: TestOutcome,
+    pub diagnostics: Vec<Diagnostic>,
+    /// Claims proven while it ran: `algorithm -> schedule`.
+    pub claims: Vec<String>,
+    /// How C was run, where it was (`native`, `qemu-aarch64`).
+    pub runners: Vec<String>,
+    /// Parts that could not run here, with the reason.
+    pub skipped_parts: Vec<String>,
+    /// Digest (hex) of every proc that a claim produced.
+    pub proc_digests: Vec<String>,
+    pub waived: Vec<String>,
+}
+
+/// A value that a kernel entry passes to its schedule.
+#[derive(Clone, Debug)]
+pub enum KernelArgument {
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+    List(Vec<KernelArgument>),
+}
+
+/// One kernel for one target. References are resolved: module and name.
+#[derive(Clone, Debug)]
+pub struct KernelRequest {
+    /// C symbol and file stem.
+    pub name: String,
+    pub algorithm: (ModuleId, String),
+    pub schedule: (ModuleId, String),
+    pub target: (ModuleId, String),
+    pub args: Vec<(String, KernelArgument)>,
+    /// Emit instruction bodies as C functions and plain arrays for memories.
+    pub emulate: bool,
+}
+
+/// One step of a schedule: the operator, its arguments as printed, the host line, and the proc after it.
+#[derive(Clone, Debug)]
+pub struct TraceStep {
+    pub operator: String,
+    pub arguments: String,
+    pub place: String,
+    pub proc: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct KernelOutput {
+    pub c: String,
+    pub header: String,
+    /// The algorithm before any step, printed.
+    pub algorithm: String,
+    pub trace: Vec<TraceStep>,
+    pub waived: Vec<String>,
+    /// The kernel equals its algorithm only up to a change of precision.
+    pub up_to_precision: bool,
+    /// Every raw piece of C that went into the output.
+    pub raw_c: Vec<String>,
+    /// All modules that were evaluated, sorted; the depfile.
+    pub modules: Vec<ModuleId>,
+    /// C compiler of the target: flags and GNU triple.
+    pub cc_flags: Vec<String>,
+    pub cc_triple: String,
+    pub cc_features: Vec<String>,
+}
+
+/// C and header text of procs that were compiled together.
+#[derive(Clone, Debug)]
+pub struct COutput {
+    pub c: String,
+    pub header: String,
+    pub modules: Vec<ModuleId>,
+}
+
+/// The manual page of one scheduling operator or prelude function.
+#[derive(Clone, Debug)]
+pub struct OperatorHelp {
+    pub name: String,
+    pub signature: String,
+    /// One line.
+    pub summary: String,
+    /// What it does, what must hold, where cursors go.
+    pub text: String,
+    /// A module that shows it.
+    pub example: String,
+    /// What the example prints.
+    pub prints: String,
+}
