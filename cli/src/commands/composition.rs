@@ -256,20 +256,20 @@ pub(super) fn build(
     let progress = terminal.progress("Building", jobs.len());
     let next = std::sync::atomic::AtomicUsize::new(0);
     let results = std::sync::Mutex::new(Vec::new());
-    // Each worker keeps its compilation, so a module is evaluated once for all kernels that it builds.
+    // A compilation of its own for each kernel: what an output says of its modules must not depend on what else was built.
     let worker = || {
-        with_compiler(ready.world.clone(), &settings.limits, None, |compilation| {
-            loop {
-                let index = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-                let Some(job) = jobs.get(index) else { break };
-                progress.message(&format!("{} for {}", job.request.name, job.target));
-                let result = compilation.kernel(&job.request);
-                progress.step(&job.request.name);
-                if let Ok(mut results) = results.lock() {
-                    results.push((index, result));
-                }
+        loop {
+            let index = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let Some(job) = jobs.get(index) else { return Ok(()) };
+            progress.message(&format!("{} for {}", job.request.name, job.target));
+            let result = with_compiler(ready.world.clone(), &settings.limits, None, |compilation| {
+                compilation.kernel(&job.request)
+            })?;
+            progress.step(&job.request.name);
+            if let Ok(mut results) = results.lock() {
+                results.push((index, result));
             }
-        })
+        }
     };
     let ended: Vec<Outcome<()>> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..settings.jobs.min(jobs.len())).map(|_| scope.spawn(worker)).collect();

@@ -16,17 +16,35 @@ use crate::failure::{Exit, Failure, Outcome, count};
 use crate::settings::Settings;
 use crate::terminal::{Progress, Terminal};
 
-/// One module's worth of work.
+/// What one worker does at a time.
 enum Work {
+    /// The tests of one module.
     Tests(ModuleId),
-    Conformance(ModuleId),
+    /// Every `parts`-th instruction of the target, from the `part`-th on: each needs a C compiler and a run.
+    Conformance { module: ModuleId, part: usize, parts: usize },
 }
 
 impl Work {
     fn title(&self) -> String {
         match self {
             Work::Tests(module) => module.path.to_string(),
-            Work::Conformance(_) => "instructions".to_string(),
+            Work::Conformance { .. } => "instructions".to_string(),
+        }
+    }
+
+    /// Whether the `at`-th test that passes the user's filter is part of this piece of work.
+    fn takes(&self, at: usize) -> bool {
+        match self {
+            Work::Tests(_) => true,
+            Work::Conformance { part, parts, .. } => at % parts == *part,
+        }
+    }
+
+    /// Where the `at`-th result of this piece, which is the `index`-th, stands among all.
+    fn place(&self, index: usize, at: usize) -> (usize, usize) {
+        match self {
+            Work::Tests(_) => (index, at),
+            Work::Conformance { part, parts, .. } => (index - part, at * parts + part),
         }
     }
 
@@ -34,7 +52,7 @@ impl Work {
     fn qualified(&self, name: &str) -> String {
         match self {
             Work::Tests(module) => format!("{}::{name}", module.path),
-            Work::Conformance(_) => name.to_string(),
+            Work::Conformance { .. } => name.to_string(),
         }
     }
 }
@@ -44,65 +62,64 @@ pub(super) fn run(arguments: &Test, settings: &Settings, terminal: &Terminal) ->
     let (sources, tests) = ready.world.modules(&ready.id)?;
     let mut work: Vec<Work> = tests.into_iter().map(Work::Tests).collect();
     if ready.project.manifest.pack.kind == PackKind::Target {
-        work.extend(sources.into_iter().filter(|module| &*module.path == "lib").map(Work::Conformance));
+        let parts = settings.jobs;
+        for module in sources.into_iter().filter(|module| &*module.path == "lib") {
+            work.extend((0..parts).map(|part| Work::Conformance { module: module.clone(), part, parts }));
+        }
     }
     if work.is_empty() {
         terminal.warning("this pack has no tests; put modules with `test_…` functions into tests/");
     }
     let runner = Arc::new(CToolchain::new(&settings.environment));
     let results = run_all(arguments, settings, terminal, &ready, &work, &runner)?;
-    let all: Vec<(String, &TestResult)> = work
-        .iter()
-        .zip(&results)
-        .flat_map(|(work, results)| results.iter().map(|result| (work.qualified(&result.name), result)))
-        .collect();
+    let all: Vec<(String, &TestResult)> =
+        results.iter().map(|(work, result)| (work.qualified(&result.name), result)).collect();
+    if let (true, Some(filter)) = (all.is_empty(), &arguments.filter) {
+        return Err(Failure::usage(format!("no test has `{filter}` in its name"))
+            .hint("names look like `tests.basic::test_some_sizes`; `exo test` runs all"));
+    }
     terminal.answer(
         || text(&all),
         || json!({ "tests": all.iter().map(|(name, result)| one_json(name, result)).collect::<Vec<_>>() }),
     );
     let failed = all.iter().filter(|(_, result)| result.outcome == TestOutcome::Failed).count();
-    if all.is_empty() && arguments.filter.is_some() {
-        return Err(Failure::usage(format!(
-            "no test has `{}` in its name",
-            arguments.filter.as_deref().unwrap_or_default()
-        ))
-        .hint("names look like `tests.basic::test_some_sizes`; `exo test` runs all"));
-    }
-    if failed == 0 {
-        return missing_compiler(&all, &runner);
-    }
+    let missing = missing_compiler(&all, &runner);
     if terminal.is_json() {
-        // The document on stdout already says everything; a second one would not be JSON any more.
-        return Ok(Exit::Refused);
+        // The document on stdout says everything already; a second one would not be JSON any more.
+        return Ok(match (failed, missing) {
+            (0, None) => Exit::Done,
+            (0, Some(_)) => Exit::Environment,
+            _ => Exit::Refused,
+        });
     }
-    Err(Failure::refused(format!("{} failed", count(failed, "test"))))
+    match (failed, missing) {
+        (0, None) => Ok(Exit::Done),
+        (0, Some(failure)) => Err(failure),
+        _ => Err(Failure::refused(format!("{} failed", count(failed, "test")))),
+    }
 }
 
 /// Tests that wanted C on a machine without any C compiler have shown nothing, which must not look like success.
-fn missing_compiler(all: &[(String, &TestResult)], runner: &CToolchain) -> Outcome<Exit> {
+fn missing_compiler(all: &[(String, &TestResult)], runner: &CToolchain) -> Option<Box<Failure>> {
     let skipped =
         |result: &TestResult| matches!(result.outcome, TestOutcome::Skipped(_)) || !result.skipped_parts.is_empty();
     let skipped = all.iter().filter(|(_, result)| skipped(result)).count();
-    match runner.toolchain("", &[]) {
-        Err(reason) if skipped > 0 => {
-            Err(Failure::environment(reason).note(format!("{} could not run all of its parts", count(skipped, "test"))))
-        }
-        _ => Ok(Exit::Done),
-    }
+    let reason = runner.toolchain("", &[]).err().filter(|_| skipped > 0)?;
+    Some(Failure::environment(reason).note(format!("{} could not run all of its parts", count(skipped, "test"))))
 }
 
-/// Runs the modules, several at a time. Failures are shown as they come, results are in the order of the modules.
-fn run_all(
+/// Does the work, several pieces at a time; the order of the results does not depend on which ended first.
+fn run_all<'a>(
     arguments: &Test,
     settings: &Settings,
     terminal: &Terminal,
     ready: &Ready,
-    work: &[Work],
+    work: &'a [Work],
     runner: &Arc<CToolchain>,
-) -> Outcome<Vec<Vec<TestResult>>> {
+) -> Outcome<Vec<(&'a Work, TestResult)>> {
     let progress = terminal.progress("Testing", work.len());
     let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, Vec<TestResult>)>> = Mutex::new(Vec::new());
+    let results: Mutex<Vec<((usize, usize), &Work, TestResult)>> = Mutex::new(Vec::new());
     let worker = || -> Outcome<()> {
         loop {
             let index = next.fetch_add(1, Ordering::SeqCst);
@@ -110,7 +127,7 @@ fn run_all(
             let found = run_one(arguments, settings, ready, work, runner.clone(), &progress)?;
             progress.step(&work.title());
             if let Ok(mut results) = results.lock() {
-                results.push((index, found));
+                results.extend(found.into_iter().enumerate().map(|(at, result)| (work.place(index, at), work, result)));
             }
         }
     };
@@ -125,14 +142,15 @@ fn run_all(
     ended.into_iter().collect::<Outcome<Vec<()>>>()?;
     drop(progress);
     let mut results = results.into_inner().map_err(|_| Failure::bug("a test thread died"))?;
-    results.sort_by_key(|(index, _)| *index);
-    let results: Vec<Vec<TestResult>> = results.into_iter().map(|(_, found)| found).collect();
+    results.sort_by_key(|(place, _, _)| *place);
+    // A module that cannot be evaluated says so in each part.
+    results.dedup_by(|again, first| again.2.name == first.2.name && again.1.title() == first.1.title());
     if !terminal.is_json() {
-        for result in results.iter().flatten().filter(|result| result.outcome == TestOutcome::Failed) {
+        for (_, _, result) in results.iter().filter(|(_, _, result)| result.outcome == TestOutcome::Failed) {
             terminal.diagnostics(&result.diagnostics);
         }
     }
-    Ok(results)
+    Ok(results.into_iter().map(|(_, work, result)| (work, result)).collect())
 }
 
 fn run_one(
@@ -143,11 +161,18 @@ fn run_one(
     runner: Arc<CToolchain>,
     progress: &Progress,
 ) -> Outcome<Vec<TestResult>> {
-    let passes = |name: &str| arguments.filter.as_ref().is_none_or(|text| work.qualified(name).contains(text));
+    let counted = AtomicUsize::new(0);
+    let passes = |name: &str| {
+        if arguments.filter.as_ref().is_some_and(|text| !work.qualified(name).contains(text)) {
+            return false;
+        }
+        work.takes(counted.fetch_add(1, Ordering::SeqCst))
+    };
     let mut seen = |result: &TestResult| progress.message(&work.qualified(&result.name));
-    with_compiler(ready.world.clone(), &settings.limits, Some(runner), |compilation| match work {
+    let limits = &settings.limits;
+    with_compiler(ready.world.clone(), limits, Some(runner), |compilation| match work {
         Work::Tests(module) => compilation.test(module, &passes, &mut seen),
-        Work::Conformance(module) => compilation.conformance(module, &passes, &mut seen),
+        Work::Conformance { module, .. } => compilation.conformance(module, &passes, &mut seen),
     })
 }
 

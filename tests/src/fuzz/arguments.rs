@@ -1,11 +1,11 @@
 //! Random arguments for any operator, by the kinds of its parameters, with a taste for those that may be accepted.
 
 use exo_compiler::cursor::path;
-use exo_compiler::cursor::{BlockPlace, GapPlace, Path, Place, Side};
+use exo_compiler::cursor::{BlockPlace, GapPlace, Path, Place, Side, Step};
 use exo_compiler::hardware::memory::Memory;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
-use exo_compiler::loop_ir::{BinaryOp, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
+use exo_compiler::loop_ir::{ArgType, BinaryOp, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
 use exo_compiler::print::Names;
 use exo_compiler::schedule::apply::RawArguments;
 use exo_compiler::schedule::argument::RawValue;
@@ -39,6 +39,9 @@ impl<'a> Chooser<'a> {
     pub fn arguments(&mut self, operator: &dyn Operator) -> Option<RawArguments> {
         self.operator = operator.name();
         let mut raw = RawArguments::default();
+        if self.operator == "partial_eval" && !self.random.one_in(8) {
+            return self.fixed_controls();
+        }
         for parameter in operator.parameters() {
             // A waived check proves nothing.
             if parameter.default.is_some() && (parameter.name.starts_with("unsafe") || self.random.one_in(2)) {
@@ -47,7 +50,51 @@ impl<'a> Chooser<'a> {
             let value = self.value(&parameter.kind, parameter.name)?;
             raw.named.push((parameter.name.to_string(), value));
         }
+        if self.random.one_in(25) {
+            self.spoil(&mut raw);
+        }
         Some(raw)
+    }
+
+    /// Puts something that no operator can use in the place of one argument, or adds an argument.
+    fn spoil(&mut self, raw: &mut RawArguments) {
+        let elsewhere = Place::Node(Path(vec![Step::Body(99)]));
+        let cursor = |place| RawValue::Cursor(Cursor { procedure: self.procedure.clone(), place });
+        let nonsense = [
+            RawValue::None,
+            RawValue::Text("_".into()),
+            RawValue::Text("x[".into()),
+            RawValue::Int(-3),
+            RawValue::List(Vec::new()),
+            RawValue::Other("struct".into()),
+            cursor(Place::Invalid),
+            cursor(elsewhere),
+        ];
+        let Some(value) = self.random.pick(&nonsense).cloned() else { return };
+        let at = self.random.below(raw.named.len() as u64 + 1) as usize;
+        match raw.named.get_mut(at) {
+            Some((_, slot)) => *slot = value,
+            None => raw.named.push(("nonsense".to_string(), value)),
+        }
+    }
+
+    /// Values for some of the control arguments.
+    fn fixed_controls(&mut self) -> Option<RawArguments> {
+        let (mut names, mut values) = (Vec::new(), Vec::new());
+        for arg in &self.proc().args {
+            let ArgType::Control(control) = &arg.ty else { continue };
+            if self.random.one_in(3) {
+                continue;
+            }
+            names.push(RawValue::Text(arg.name.name().to_string()));
+            values.push(RawValue::Int(match control {
+                Control::Bool => self.random.between(0, 1),
+                Control::Size | Control::Index | Control::Int | Control::Stride => self.random.between(0, 12),
+            }));
+        }
+        let named =
+            vec![("names".to_string(), RawValue::List(names.clone())), ("values".to_string(), RawValue::List(values))];
+        (!names.is_empty()).then(|| RawArguments { named, ..RawArguments::default() })
     }
 
     fn proc(&self) -> &'a Proc {
@@ -122,9 +169,16 @@ impl<'a> Chooser<'a> {
                 let least = if self.chance(90) { least } else { 0 };
                 let unused = self.operator == "delete_buffer" && self.chance(80);
                 let proc = self.proc();
+                // The second of two allocations: another one, of the same type mostly.
+                let first = match self.chosen_statement().map(|stmt| &stmt.kind) {
+                    Some(StmtKind::Alloc { name, ty, .. }) => Some((name, ty)),
+                    _ => None,
+                };
                 self.statement(parameter, &|stmt| match &stmt.kind {
                     StmtKind::Alloc { name, ty, .. } => {
-                        ty.rank() >= least && !(unused && visit::block_mentions(&proc.body, name))
+                        ty.rank() >= least
+                            && !(unused && visit::block_mentions(&proc.body, name))
+                            && first.is_none_or(|(other, shape)| other != name && shape == ty)
                     }
                     _ => false,
                 })
@@ -189,7 +243,7 @@ impl<'a> Chooser<'a> {
         values.map(RawValue::List)
     }
 
-    fn chosen_statement(&self) -> Option<&Stmt> {
+    fn chosen_statement(&self) -> Option<&'a Stmt> {
         self.places.iter().rev().find_map(|(_, place)| match place {
             Place::Node(path) => path::stmt(self.proc(), path),
             _ => None,
@@ -515,8 +569,8 @@ fn shape(block: &[Stmt]) -> String {
     block
         .iter()
         .map(|stmt| match &stmt.kind {
-            StmtKind::Assign { .. } => "=".to_string(),
-            StmtKind::Reduce { .. } => "+".to_string(),
+            StmtKind::Assign { rhs, .. } => format!("={}", form(rhs)),
+            StmtKind::Reduce { rhs, .. } => format!("+{}", form(rhs)),
             StmtKind::Pass => "p".to_string(),
             StmtKind::If { body, orelse, .. } => format!("if({})({})", shape(body), shape(orelse)),
             StmtKind::For { body, .. } => format!("for({})", shape(body)),
@@ -525,4 +579,18 @@ fn shape(block: &[Stmt]) -> String {
             StmtKind::Window { .. } => "w".to_string(),
         })
         .collect()
+}
+
+/// The operations of a right side.
+fn form(rhs: &Expr) -> String {
+    match &rhs.kind {
+        ExprKind::Read { .. } => "r".to_string(),
+        ExprKind::Const(_) => "c".to_string(),
+        ExprKind::Neg(operand) => format!("-{}", form(operand)),
+        ExprKind::Binary { op, lhs, rhs } => format!("({}{}{})", form(lhs), op.text(), form(rhs)),
+        ExprKind::Extern { function, args } => {
+            format!("{}({})", function.name, args.iter().map(form).collect::<Vec<_>>().join(","))
+        }
+        ExprKind::Window { .. } | ExprKind::Stride { .. } => "w".to_string(),
+    }
 }

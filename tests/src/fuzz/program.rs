@@ -106,17 +106,18 @@ struct Buffer {
     raw: bool,
 }
 
-/// The text of a random proc `p` that is meant to be correct.
-pub fn generate(random: &mut Random) -> String {
-    text(random, false)
+/// The text of a random proc `p` that is meant to be correct. `favourite` is an operator that should have something to
+/// work on.
+pub fn generate(random: &mut Random, favourite: &str) -> String {
+    text(random, false, favourite)
 }
 
 /// The text of a random proc `p` with an index, an extent or a bound that is off by one here and there.
 pub fn generate_careless(random: &mut Random) -> String {
-    text(random, true)
+    text(random, true, "")
 }
 
-fn text(random: &mut Random, careless: bool) -> String {
+fn text(random: &mut Random, careless: bool, favourite: &str) -> String {
     let mut generator = Generator {
         random,
         lines: Vec::new(),
@@ -129,7 +130,7 @@ fn text(random: &mut Random, careless: bool) -> String {
         careless,
     };
     generator.left = generator.random.between(2, 7);
-    generator.definition()
+    generator.definition(favourite)
 }
 
 struct Generator<'a> {
@@ -164,7 +165,7 @@ impl Generator<'_> {
         self.lines.push(format!("{}{}", "    ".repeat(depth), line.as_ref()));
     }
 
-    fn definition(mut self) -> String {
+    fn definition(mut self, favourite: &str) -> String {
         let mut args = Vec::new();
         let mut asserts = Vec::new();
         for name in ["n", "m"].into_iter().take(self.random.below(3) as usize) {
@@ -199,7 +200,12 @@ impl Generator<'_> {
             let shape: Vec<String> = dims.iter().map(|dim| self.extent_text(*dim)).collect();
             let text = match (rank, self.chance(25)) {
                 (0, _) => format!("{name}: f32"),
-                (_, true) => format!("{name}: [f32][{}]", shape.join(", ")),
+                (_, true) => {
+                    if self.chance(50) {
+                        asserts.push(format!("assert stride({name}, {}) == 1", rank - 1));
+                    }
+                    format!("{name}: [f32][{}]", shape.join(", "))
+                }
                 (_, false) => format!("{name}: f32[{}]", shape.join(", ")),
             };
             args.push(format!("{text} @ DRAM"));
@@ -209,7 +215,11 @@ impl Generator<'_> {
         for assertion in asserts {
             self.push(1, assertion);
         }
+        let favoured = self.left - self.random.between(0, 2);
         while self.left > 0 {
+            if self.left == favoured && self.chance(75) {
+                self.favoured(1, favourite);
+            }
             self.statement(1);
         }
         self.lines.join("\n") + "\n"

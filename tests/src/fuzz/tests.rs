@@ -4,13 +4,18 @@
 use std::sync::Arc;
 
 use exo_compiler::analysis::Solver;
+use exo_compiler::cursor::{BlockPlace, Editor, GapPlace, Path, Side, Step, path};
+use exo_compiler::diagnostic::Refusal;
 use exo_compiler::interpret::random::Random;
 use exo_compiler::interpret::{Options, compare};
-use exo_compiler::loop_ir::Proc;
+use exo_compiler::loop_ir::{Proc, StmtKind, build};
+use exo_compiler::schedule::registry::OPERATORS;
+use exo_compiler::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
 
 use super::definition::{Definitions, definition};
 use super::front::{Scope, instruction};
 use super::program::{LIBRARY, generate};
+use super::schedule::{Bench, Tally};
 
 fn library() -> (Scope, Vec<Arc<Proc>>) {
     let mut scope = Scope::prelude();
@@ -33,7 +38,7 @@ fn most_programs_are_typed_and_run() {
     let (mut typed, mut clean) = (0, 0);
     let mut random = Random::new(1);
     for seed in 0..400 {
-        let text = generate(&mut random);
+        let text = generate(&mut random, "");
         match scope.typed(&text) {
             Ok(proc) => {
                 typed += 1;
@@ -58,8 +63,8 @@ fn most_programs_are_typed_and_run() {
 
 #[test]
 fn equal_seeds_give_equal_programs() {
-    assert_eq!(generate(&mut Random::new(5)), generate(&mut Random::new(5)));
-    assert_ne!(generate(&mut Random::new(5)), generate(&mut Random::new(6)));
+    assert_eq!(generate(&mut Random::new(5), ""), generate(&mut Random::new(5), ""));
+    assert_ne!(generate(&mut Random::new(5), ""), generate(&mut Random::new(6), ""));
 }
 
 #[test]
@@ -84,4 +89,81 @@ fn what_the_front_end_accepts_runs_without_a_fault() {
 
 fn definitions() -> u64 {
     std::env::var("DEFINITIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(200)
+}
+
+/// An operator that is wrong on purpose.
+struct Wrong {
+    edit: fn(&mut Editor, &Path) -> bool,
+}
+
+impl Operator for Wrong {
+    fn name(&self) -> &'static str {
+        "wrong"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[Parameter { name: "stmt", kind: Kind::Stmt, default: None }]
+    }
+
+    fn help(&self) -> Help {
+        Help { summary: "", text: "", example: "", prints: "" }
+    }
+
+    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
+        let mut editor = Editor::new(proc);
+        if !(self.edit)(&mut editor, arguments.path("stmt")?) {
+            return Err(arguments.scheduling("not here"));
+        }
+        Ok(Proposal::same(editor, Obligation::ByConstruction("it is not")))
+    }
+}
+
+/// Deletes a statement.
+static DELETES: Wrong =
+    Wrong { edit: |editor, at| BlockPlace::of_statement(at).is_some_and(|block| editor.delete(&block).is_ok()) };
+
+/// Swaps two statements that need not commute.
+static SWAPS: Wrong = Wrong {
+    edit: |editor, at| {
+        let Some(next) = at.sibling(1) else { return false };
+        let Some(block) = BlockPlace::of_statement(&next) else { return false };
+        editor.move_block(&block, &GapPlace { anchor: at.clone(), side: Side::Before }).is_ok()
+    },
+};
+
+/// Drops the last iteration of a loop.
+static SHORTENS: Wrong = Wrong {
+    edit: |editor, at| {
+        let Some(stmt) = path::stmt(editor.proc(), at).cloned() else { return false };
+        let StmtKind::For { lo, hi, .. } = &stmt.kind else { return false };
+        let shorter = build::sub(hi.clone(), build::int(1));
+        build::int_value(lo) == Some(0) && editor.replace_expr(&at.child(Step::Hi), shorter).is_ok()
+    },
+};
+
+#[test]
+fn wrong_operators_are_found_and_shrunk() {
+    for wrong in [&DELETES, &SWAPS, &SHORTENS] {
+        let mut bench = Bench::new();
+        let mut tally = Tally::default();
+        let failure = (0..60).find_map(|seed| bench.schedule(seed, wrong, &mut tally).err());
+        let failure = failure.expect("a wrong operator must not pass sixty schedules");
+        assert_eq!(failure.operator, "wrong");
+        assert!(failure.before.lines().count() <= 14, "not shrunk:\n{failure}");
+    }
+}
+
+#[test]
+fn random_schedules_are_refused_or_right() {
+    let mut bench = Bench::new();
+    let mut tally = Tally::default();
+    for seed in 0..60 {
+        let focus = OPERATORS[seed as usize % OPERATORS.len()];
+        if let Err(failure) = bench.schedule(seed, focus, &mut tally) {
+            panic!("{failure}");
+        }
+    }
+    let accepted: u64 = tally.operators.values().map(|count| count.accepted).sum();
+    let refused: u64 = tally.operators.values().map(|count| count.refused).sum();
+    assert!(accepted > 100 && refused > 100, "{tally:?}");
 }

@@ -5,7 +5,7 @@ use super::{Buffer, Extent, Generator, Runner};
 impl Generator<'_> {
     /// A shape that some operator is made for.
     pub(super) fn idiom(&mut self, depth: usize) {
-        match self.random.below(13) {
+        match self.random.below(16) {
             0 => self.instruction_shape(depth),
             1 => self.dot_product(depth),
             2 => self.neighbours(depth),
@@ -17,14 +17,111 @@ impl Generator<'_> {
             8 => self.producer(depth),
             9 => self.adjacent_guards(depth),
             10 => self.nest(depth),
-            11 => {
-                // A buffer that nobody uses.
-                let name = self.name("d");
-                self.push(depth, format!("{name}: f32[8] @ DRAM"));
-            }
+            11 => self.unused(depth),
+            12 => self.two_lives(depth),
+            13 => self.small_array(depth),
+            14 => self.decided(depth),
             _ => {
                 self.push(depth, "pass");
                 self.write(depth);
+            }
+        }
+    }
+
+    /// The shape for one operator, or any.
+    pub(super) fn favoured(&mut self, depth: usize, operator: &str) {
+        match operator {
+            "replace" | "replace_all" => self.instruction_shape(depth),
+            "lift_reduce_constant" => self.dot_product(depth),
+            "fuse" | "join_loops" => self.neighbours(depth),
+            "merge_writes" => self.two_writes(depth),
+            "fold_into_reduce" => self.self_update(depth),
+            "remove_loop" => self.repeated(depth),
+            "sink_alloc" | "lift_alloc" | "autolift_alloc" | "inline_assign" => self.producer(depth),
+            "reorder_loops" | "mult_loops" | "lift_scope" => self.nest(depth),
+            "delete_buffer" => self.unused(depth),
+            "reuse_buffer" => self.two_lives(depth),
+            "unroll_buffer" | "mult_dim" => self.small_array(depth),
+            "eliminate_dead_code" => self.decided(depth),
+            "call_eqv" | "inline" => self.call(depth),
+            "inline_window" => self.window(depth),
+            _ => self.idiom(depth),
+        }
+    }
+
+    /// A buffer that nobody uses.
+    fn unused(&mut self, depth: usize) {
+        let name = self.name("d");
+        self.push(depth, format!("{name}: f32[8] @ DRAM"));
+    }
+
+    /// Two temporaries of one type, the second alive when the first is no longer used (mostly).
+    fn two_lives(&mut self, depth: usize) {
+        let dim = self.shared_extent();
+        let extent = self.extent_text(dim);
+        let before = self.buffers.len();
+        for _ in 0..2 {
+            let (name, iter) = (self.name("t"), self.name("f"));
+            let value = self.data(1);
+            self.push(depth, format!("{name}: f32[{extent}] @ DRAM"));
+            self.push(depth, format!("for {iter} in seq(0, {extent}):"));
+            self.push(depth + 1, format!("{name}[{iter}] = {value}"));
+            let targets: Vec<Buffer> = self.buffers.iter().filter(|buffer| !buffer.raw).cloned().collect();
+            if let Some(target) = self.choose(&targets) {
+                let place = self.place(&target);
+                self.push(depth, format!("{place} += {name}[0]"));
+            }
+            // Seldom in scope for what follows, so that it dies here.
+            if self.chance(15) {
+                self.buffers.push(Buffer { name, dims: vec![dim], raw: false });
+            }
+        }
+        self.buffers.truncate(before);
+    }
+
+    /// A small array with literal indices only.
+    fn small_array(&mut self, depth: usize) {
+        let name = self.name("s");
+        let (rows, columns) = (self.random.between(1, 3), self.random.between(1, 3));
+        let flat = self.chance(50);
+        let shape = if flat { rows.to_string() } else { format!("{rows}, {columns}") };
+        self.push(depth, format!("{name}: f32[{shape}] @ DRAM"));
+        for row in 0..rows {
+            for column in 0..if flat { 1 } else { columns } {
+                let value = self.data(1);
+                let idx = if flat { row.to_string() } else { format!("{row}, {column}") };
+                self.push(depth, format!("{name}[{idx}] = {value}"));
+            }
+        }
+        let (row, column) = (self.random.between(0, rows - 1), self.random.between(0, columns - 1));
+        let idx = if flat { row.to_string() } else { format!("{row}, {column}") };
+        let target = self.buffer();
+        let place = self.place(&target);
+        self.push(depth, format!("{place} = {name}[{idx}]"));
+    }
+
+    /// A branch or a loop whose condition is decided already.
+    fn decided(&mut self, depth: usize) {
+        let runners = self.runners.clone();
+        match (self.choose(&runners), self.random.below(3)) {
+            (Some(runner), 0 | 1) => {
+                let condition = match self.random.below(3) {
+                    0 => format!("{} >= {}", runner.text, runner.lo),
+                    1 => format!("{} < {}", runner.text, self.extent_text(runner.hi)),
+                    _ => format!("{} < {}", runner.text, runner.lo),
+                };
+                self.push(depth, format!("if {condition}:"));
+                self.write(depth + 1);
+                if self.chance(50) {
+                    self.push(depth, "else:");
+                    self.write(depth + 1);
+                }
+            }
+            (Some(_) | None, _) => {
+                let at = self.random.between(0, 4);
+                let iter = self.name("z");
+                self.push(depth, format!("for {iter} in seq({at}, {at}):"));
+                self.write(depth + 1);
             }
         }
     }
