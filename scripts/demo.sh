@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The main job, with every command shown as it runs: a project, a published schedule library, C for two machines, checked.
-# Needs the release build of `exo` (`make demo` makes it). Anything unexpected ends it with a message and a code that is not 0.
+# Needs a build of `exo`: the optimised one that `make demo` makes, or the one in the folder EXO_FOLDER. Anything unexpected ends it with a message and a code that is not 0.
 set -euo pipefail
 
 repository=$(cd "$(dirname "$0")/.." && pwd)
 demo=$repository/tests/demo
-PATH=${CARGO_TARGET_DIR:-$repository/target}/release:$PATH
+PATH=${EXO_FOLDER:-${CARGO_TARGET_DIR:-$repository/target}/release}:$PATH
 workspace=$(mktemp -d)
 trap 'rm -rf "$workspace"' EXIT
 trap 'echo "demo: failed at line $LINENO" >&2' ERR
