@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cursor::{Forward, Place, forward};
+use crate::cursor::{Forward, Place, forward, path};
 use crate::loop_ir::Proc;
 
 /// A procedure with its history. Cheap to clone; immutable.
@@ -76,6 +76,12 @@ impl Procedure {
         for version in steps.iter().rev() {
             let Some(step) = version.step() else { return Err(ForwardError::Unrelated) };
             place = forward(&place, &step.forward).ok_or(ForwardError::Gone)?;
+            // A variable that became a literal merges with a negation around it, so that its own place is no more.
+            if let Place::Node(at) = &place
+                && path::node(version.ir(), at).is_none()
+            {
+                return Err(ForwardError::Gone);
+            }
         }
         Ok(Cursor { procedure: self.clone(), place })
     }

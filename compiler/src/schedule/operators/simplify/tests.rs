@@ -107,3 +107,29 @@ fn negations_of_folded_literals_are_literals() {
     let q = step("simplify", &p, arguments![]);
     assert_eq!(crate::print::proc(q.ir()), "def f(x: f32[4] @ DRAM):\n    x[0] = 1.0");
 }
+
+/// Found by the fuzzer: a variable under a negation becomes a literal and merges with it.
+#[test]
+fn cursors_into_merged_negations_are_gone() {
+    use crate::schedule::argument::RawValue;
+    use crate::schedule::procedure::ForwardError;
+    use crate::schedule::testing::{arguments, cursor, procedure, step};
+    let p = procedure(
+        "
+        @proc
+        def f(k: index, x: f32[4]):
+            assert k >= 0
+            assert k < 4
+            x[-k + 3] = 1.0
+        ",
+    );
+    let inner = cursor(&p, "k");
+    let q = crate::schedule::testing::apply(
+        "partial_eval",
+        &p,
+        arguments![RawValue::List(vec![RawValue::from("k")]), RawValue::List(vec![RawValue::from(2i64)])],
+    );
+    let q = q.unwrap();
+    assert_eq!(q.forward(&inner).err(), Some(ForwardError::Gone));
+    step("simplify", &q, arguments![]);
+}
