@@ -17,6 +17,7 @@ mod settings;
 mod terminal;
 
 use std::process::ExitCode;
+use std::sync::Mutex;
 
 use clap::Parser;
 
@@ -26,9 +27,20 @@ use crate::failure::Exit;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
+/// What the latest panic said.
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
+
 fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|panic| terminal::bug(&panic.to_string())));
-    let exit = std::panic::catch_unwind(run).unwrap_or(Exit::Bug);
+    // The compiler contains some panics of its libraries, so a panic is told of only when it gets here.
+    std::panic::set_hook(Box::new(|panic| {
+        if let Ok(mut last) = LAST_PANIC.lock() {
+            *last = panic.to_string();
+        }
+    }));
+    let exit = std::panic::catch_unwind(run).unwrap_or_else(|_| {
+        terminal::bug(&LAST_PANIC.lock().map_or_else(|_| "a panic".to_string(), |last| last.clone()));
+        Exit::Bug
+    });
     ExitCode::from(exit.code())
 }
 

@@ -213,7 +213,7 @@ impl Drop for Progress {
     }
 }
 
-/// The words of a panic, for the hook that `main` installs; written without any state of ours.
+/// A bug of ours, for `main` to tell of when nothing else is left; written without any state of ours.
 pub(crate) fn bug(message: &str) {
     let _ = std::io::stderr().lock().write_all(
         format!(

@@ -16,20 +16,24 @@ pub(crate) fn render(diagnostic: &Diagnostic, color: bool) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let mut elements: Vec<Element<'_>> = snippets(diagnostic).into_iter().map(Element::from).collect();
     let stack = stack(diagnostic);
-    for note in stack.iter().chain(&diagnostic.notes) {
-        elements.push(Element::from(Level::NOTE.message(note.trim_end())));
-    }
-    for hint in &diagnostic.hints {
-        elements.push(Element::from(Level::HELP.with_name("hint").message(hint.trim_end())));
-    }
+    let notes = stack.iter().chain(&diagnostic.notes).map(|note| (Level::NOTE, note));
+    let hints = diagnostic.hints.iter().map(|hint| (Level::HELP.with_name("hint"), hint));
+    let remarks = notes.chain(hints);
     let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.0);
+    let snippets = snippets(diagnostic);
+    let groups: Vec<Group<'_>> = if snippets.is_empty() {
+        // Without an excerpt there is no margin to align the remarks with, so each stands by itself.
+        let remarks = remarks.map(|(level, text)| Group::with_title(level.secondary_title(text.trim_end())));
+        std::iter::once(Group::with_title(title)).chain(remarks).collect()
+    } else {
+        let remarks = remarks.map(|(level, text)| Element::from(level.message(text.trim_end())));
+        vec![title.elements(snippets.into_iter().map(Element::from).chain(remarks))]
+    };
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-    let group: Group<'_> = title.elements(elements);
-    let mut text = renderer.decor_style(DecorStyle::Ascii).render(&[group]);
-    text.push_str("\n\n");
-    text
+    let renderer = renderer.decor_style(DecorStyle::Ascii);
+    let rendered: Vec<String> = groups.into_iter().map(|group| renderer.render(&[group])).collect();
+    format!("{}\n\n", rendered.join("\n"))
 }
 
 /// One snippet for each file that the diagnostic points into, the primary one first.
@@ -79,7 +83,7 @@ fn stack(diagnostic: &Diagnostic) -> Option<String> {
         return None;
     }
     let frames: Vec<String> =
-        diagnostic.host_stack.iter().map(|frame| format!("  {:?} in {}", frame.span, frame.function)).collect();
+        diagnostic.host_stack.iter().map(|frame| format!("  {}in {}", place(&frame.span), frame.function)).collect();
     let lines = if frames.len() > 2 * FRAMES_AT_EACH_END {
         let left_out = frames.len() - 2 * FRAMES_AT_EACH_END;
         let first = frames.iter().take(FRAMES_AT_EACH_END).cloned();
@@ -89,6 +93,17 @@ fn stack(diagnostic: &Diagnostic) -> Option<String> {
         frames
     };
     Some(format!("host calls, innermost last:\n{}", lines.join("\n")))
+}
+
+/// `file:line:column ` with both numbers from one, as in the excerpts; empty for calls that no text of the user made.
+fn place(span: &Span) -> String {
+    match &span.file {
+        Some(file) => {
+            let (line, column) = file.line_column(span.start);
+            format!("{}:{line}:{} ", file.display_name, column + 1)
+        }
+        None => String::new(),
+    }
 }
 
 /// Text whose lines after the first are indented by `columns`.

@@ -107,12 +107,20 @@ fn host_error(error: &starlark::Error) -> Diagnostic {
     let message = lower_first(text.lines().next().unwrap_or("evaluation failed"));
     match error.kind() {
         ErrorKind::StackOverflow(_) => limit("call depth", "recursion without end, or deeper than the limit"),
-        ErrorKind::Fail(_) => Diagnostic::error(codes::FAILED, message),
+        ErrorKind::Fail(_) => failed_on_purpose(&text),
         _ if text.contains("tick") => limit("steps", "a loop or recursion that does not end"),
         _ if text.to_lowercase().contains("heap memory limit") => limit("memory", "a value that keeps growing"),
         _ if text.contains("ancel") => limit("time", "a loop or recursion that does not end"),
         _ => Diagnostic::error(code_of(error), message),
     }
+}
+
+/// What `fail(...)` said: its first line is the message, the others explain.
+fn failed_on_purpose(text: &str) -> Diagnostic {
+    let text = text.strip_prefix("fail:").unwrap_or(text).trim();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let diagnostic = Diagnostic::error(codes::FAILED, if first.is_empty() { "`fail` was called" } else { first });
+    if rest.trim().is_empty() { diagnostic } else { diagnostic.note(rest) }
 }
 
 fn code_of(error: &starlark::Error) -> Code {
