@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::arguments::Explain;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
+use crate::report::text::{WIDTH, wrapped};
 use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Explain, terminal: &Terminal) -> Outcome<Exit> {
@@ -24,36 +25,10 @@ pub(super) fn run(arguments: &Explain, terminal: &Terminal) -> Outcome<Exit> {
     };
     terminal.answer(
         || {
-            let text = wrapped(entry.explanation, 100);
+            let text = wrapped(entry.explanation, WIDTH);
             format!("{}: {}\n\n{text}\n", entry.code, entry.title)
         },
         || entry_json(entry),
     );
     Ok(Exit::Done)
-}
-
-/// Text in lines of at most `width` characters.
-fn wrapped(text: &str, width: usize) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_string()),
-        }
-    }
-    lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrapped;
-
-    #[test]
-    fn wraps_at_words() {
-        assert_eq!(wrapped("aa bb  cc\ndd", 5), "aa bb\ncc dd");
-        assert_eq!(wrapped("", 5), "");
-    }
 }

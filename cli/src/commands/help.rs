@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::arguments::{Arguments, Help};
 use crate::environment::VARIABLES;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
+use crate::report::text::{WIDTH, wrapped};
 use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Help, terminal: &Terminal) -> Outcome<Exit> {
@@ -72,7 +73,10 @@ fn operator_json(operator: &OperatorHelp) -> serde_json::Value {
 fn page(terminal: &Terminal, operator: &OperatorHelp) {
     terminal.answer(
         || {
-            let text = operator.text.trim_end();
+            // Prose is wrapped; indented lines are examples and stay as they are.
+            let lines = operator.text.trim_end().lines();
+            let lines = lines.map(|line| if line.starts_with(' ') { line.to_string() } else { wrapped(line, WIDTH) });
+            let text = lines.collect::<Vec<_>>().join("\n");
             let rest = if text.is_empty() { String::new() } else { format!("\n{text}\n") };
             format!("{}\n\n{}\n{rest}", operator.signature, operator.summary)
         },

@@ -108,6 +108,9 @@ fn missing_compiler(all: &[(String, &TestResult)], runner: &CToolchain) -> Optio
     Some(Failure::environment(reason).note(format!("{} could not run all of its parts", count(skipped, "test"))))
 }
 
+/// A result with the positions of its part and of itself, which order the report.
+type Finished<'a> = ((usize, usize), &'a Work, TestResult);
+
 /// Does the work, several pieces at a time; the order of the results does not depend on which ended first.
 fn run_all<'a>(
     arguments: &Test,
@@ -119,7 +122,7 @@ fn run_all<'a>(
 ) -> Outcome<Vec<(&'a Work, TestResult)>> {
     let progress = terminal.progress("Testing", work.len());
     let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<((usize, usize), &Work, TestResult)>> = Mutex::new(Vec::new());
+    let results = Mutex::new(Vec::<Finished>::new());
     let worker = || -> Outcome<()> {
         loop {
             let index = next.fetch_add(1, Ordering::SeqCst);

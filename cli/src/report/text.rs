@@ -111,6 +111,24 @@ pub(crate) fn indented(text: &str, columns: usize) -> String {
     text.trim_end().replace('\n', &format!("\n{}", " ".repeat(columns)))
 }
 
+/// Characters in a line of prose.
+pub(crate) const WIDTH: usize = 100;
+
+/// Text in lines of at most `width` characters.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines.join("\n")
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
@@ -154,5 +172,11 @@ mod tests {
         let text = render(&diagnostic, false);
         assert!(text.contains("… 84 more calls"), "{text}");
         assert!(text.contains("in f0") && text.contains("in f99") && !text.contains("in f50"), "{text}");
+    }
+
+    #[test]
+    fn prose_is_wrapped_at_words() {
+        assert_eq!(wrapped("aa bb  cc\ndd", 5), "aa bb\ncc dd");
+        assert_eq!(wrapped("", 5), "");
     }
 }

@@ -118,7 +118,9 @@ fn define(
     let proc = typecheck::definition(file, &definition.function, instruction, known).map_err(refuse)?;
     checks::check_proc(&proc, &mut host.solver.borrow_mut()).map_err(refuse)?;
     let proc = Arc::new(proc);
-    host.record.borrow_mut().defined.push((value.module.clone(), proc.clone()));
+    // Whoever runs the definition answers for it: the C of an instruction can come as an argument from another pack.
+    let evaluated = host.loading.borrow().last().cloned().unwrap_or_else(|| value.module.clone());
+    host.record.borrow_mut().defined.push((evaluated, proc.clone()));
     Ok(Procedure::new(proc))
 }
 

@@ -1,5 +1,7 @@
 //! The prelude: what every module finds in scope (design/01).
 
+#![allow(clippy::too_many_arguments, reason = "the parameters of a native function are what users write")]
+
 use std::sync::OnceLock;
 
 use starlark::collections::SmallMap;

@@ -62,7 +62,8 @@ fn describe(host: &Host, modules: &[ModuleId], report: &mut CheckReport) {
             report.raw_c.push(source.file.text.clone());
         }
     }
-    report.waived = record.waived.clone();
+    let waived = record.waived.iter().filter(|(module, _)| module.as_ref().is_some_and(|id| modules.contains(id)));
+    report.waived = waived.map(|(_, line)| line.clone()).collect();
 }
 
 /// The targets that a module exports.

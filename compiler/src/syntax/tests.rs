@@ -319,7 +319,7 @@ fn holes_are_filled_in_order() {
     let n = fragment::expr("n", &proc, &place).unwrap();
     let whole = fragment::formatted("_ + 2 * _", &[n.clone(), i.clone()], &proc, &place).unwrap();
     assert_eq!(Names::of(&proc).expr(&whole), "n + 2 * i");
-    assert!(fragment::formatted("_ + _", &[i.clone()], &proc, &place).is_err());
+    assert!(fragment::formatted("_ + _", std::slice::from_ref(&i), &proc, &place).is_err());
     let elsewhere = fragment::formatted("_ + 1", &[i], &proc, &at(&[0])).unwrap_err();
     assert!(elsewhere.message.contains("not visible"));
 }

@@ -43,6 +43,10 @@ fn explain_and_help_answer_or_name_what_is_near() {
     sandbox.run(&["explain", "E9999"]).exits(2).says(&["no error code `E9999`"]);
     sandbox.run(&["help"]).exits(0).prints(&["Usage: exo"]);
     sandbox.run(&["help", "add"]).exits(0).prints(&["PACK[@REQ]", "--dev"]);
+    sandbox.run(&["help", "divide_loop"]).exits(0).prints(&["divide_loop(", "tail = ", "must start at 0"]);
+    sandbox.run(&["help", "divde_loop"]).exits(2).says(&["no help about `divde_loop`", "did you mean `divide_loop`"]);
+    let operators = sandbox.run(&["help", "operators", "--format", "json"]).exits(0).json();
+    assert!(operators.as_array().unwrap().iter().any(|operator| operator["name"] == "stage_mem"));
     sandbox.run(&["help", "environment"]).exits(0).prints(&["EXO_CACHE_DIR", "NO_COLOR", "EXO_TEST_KILL_AT"]);
 }
 

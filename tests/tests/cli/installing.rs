@@ -106,6 +106,15 @@ fn waived_checks_are_denied_until_allowed_by_name() {
     assert_eq!(sandbox.state(), before);
     sandbox.project("[verify]\nallow-unsafe = [\"risky\"]\n");
     sandbox.run(&["add", "risky"]).exits(0).prints(&["risky"]);
+    // A pack that uses it waives nothing itself.
+    sandbox.pack("user", "1.0.0", "risky = \"1\"", &[("src/lib.exo", "from risky import g\nh = simplify(g)\n")]);
+    sandbox.run(&["add", "user"]).exits(0).prints(&["user"]);
+    // One whose test module waives before any test of it runs does.
+    let test = "@proc\ndef f(n: size, x: f32[n], y: f32[n]):\n    for i in seq(0, n):\n        x[i] = 1.0\n        y[i] = 1.0\n\n\
+                g = fission(f, f.find(\"x[_] = _\").after(), unsafe_skip_check = True)\n\n\
+                def test_claim():\n    claim(f, lambda p: g)\n";
+    sandbox.pack("sly", "1.0.0", "", &[("src/lib.exo", ""), ("tests/basic.exo", test)]);
+    sandbox.run(&["add", "sly"]).exits(4).says(&["error[E0604]", "`sly 1.0.0` waives 1 check"]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Source {
             return 0;
         }
         let hidden = self.tree.items.iter().filter(|item| only_for_tests(attributes(item)));
-        let lines: usize = hidden.map(|item| line_range(item)).map(|(first, last)| last + 1 - first).sum();
+        let lines: usize = hidden.map(line_range).map(|(first, last)| last + 1 - first).sum();
         self.text.lines().count() - lines
     }
 
