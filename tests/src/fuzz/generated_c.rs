@@ -17,11 +17,15 @@ use exo_compiler::symbol::Identity;
 
 use super::schedule::{Bench, Tally};
 
+/// Clang does not know the option about uninitialised values.
 const FLAGS: &[&str] = &[
     "-std=c11",
+    "-Wno-unknown-warning-option",
     "-Wall",
     "-Wextra",
     "-Werror",
+    // A guess of the compiler, which does not know that sizes are positive and so that loops over them run.
+    "-Wno-maybe-uninitialized",
     "-O1",
     "-g",
     "-ffp-contract=off",
