@@ -35,7 +35,7 @@ fuzz: setup
 	$(CARGO) run --release --locked -p exo-tests --bin fuzz -- --schedules 1000000000 --minutes $(MINUTES)
 
 # The two peer-checked examples here and in Exo, alternating: ratios of time and memory.
-bench: setup build
+bench: setup
 	scripts/bench.sh
 
 # Writes docs/reference from the operators.

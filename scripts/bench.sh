@@ -12,4 +12,6 @@ if ! "$venv/bin/python" -c 'import exo' >/dev/null 2>&1; then
         exit 3
     fi
 fi
-"$cargo" run --release --locked -p exo-tests --bin bench -- --python "$venv/bin/python" "$@"
+"$cargo" build --release --locked -p exo-cli -p exo-tests --bin exo --bin bench
+built=${CARGO_TARGET_DIR:-$PWD/target}/release
+EXO_TEST_BINARY=$built/exo "$built/bench" --python "$venv/bin/python" "$@"

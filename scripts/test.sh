@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
+built=${CARGO_TARGET_DIR:-$PWD/target}/debug
 
 step() { printf '\n== %s\n' "$*"; }
 
@@ -10,9 +11,10 @@ step "formatting and lints"
 scripts/lint.sh
 
 step "tests of the workspace"
-# The binary that the end-to-end tests drive; `cargo test` alone does not build it.
-"$cargo" build --locked -p exo-cli
-export EXO_TEST_BINARY=${CARGO_TARGET_DIR:-$PWD/target}/debug/exo
+# With the binary that the end-to-end tests drive, which `cargo test` does not build. The whole workspace at once: another
+# selection would have other features, and build the dependencies a second time.
+"$cargo" build --workspace --bins --tests --locked
+export EXO_TEST_BINARY=$built/exo
 if "$cargo" nextest --version >/dev/null 2>&1; then
     "$cargo" nextest run --workspace --locked --no-fail-fast
 else
@@ -21,9 +23,9 @@ fi
 
 step "demo"
 # The unoptimised binary, which is there already; `make demo` runs the optimised one.
-EXO_FOLDER=${CARGO_TARGET_DIR:-$PWD/target}/debug scripts/demo.sh
+EXO_FOLDER=$built scripts/demo.sh
 
 step "fuzz"
-"$cargo" run --locked -p exo-tests --bin fuzz -- --schedules 1000000 --minutes 1
+"$built/fuzz" --schedules 1000000 --minutes 1
 
 step "all tests passed"
