@@ -190,9 +190,7 @@ impl<'a> Chooser<'a> {
                 }
                 self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Alloc { .. }))
             }
-            Kind::Assign => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Assign { .. })),
-            Kind::AssignOrReduce => self
-                .statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Assign { .. } | StmtKind::Reduce { .. })),
+            Kind::Assign | Kind::AssignOrReduce => self.write(parameter, matches!(kind, Kind::AssignOrReduce)),
             Kind::Call => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Call { .. })),
             Kind::WindowStmt => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Window { .. })),
             Kind::Expr => self.expr(parameter),
