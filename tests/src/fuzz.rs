@@ -6,6 +6,7 @@ pub mod definition;
 pub mod places;
 pub mod arguments;
 pub mod schedule;
+pub mod generated_c;
 mod shrink;
 
 #[cfg(test)]

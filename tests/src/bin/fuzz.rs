@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use exo_compiler::schedule::registry::OPERATORS;
+use exo_tests::fuzz::generated_c::{Compiled, generated_c};
 use exo_tests::fuzz::schedule::{Bench, Failure, Tally};
 
 struct Settings {
@@ -16,14 +17,27 @@ struct Settings {
     /// Failures after which to stop.
     failures: usize,
     refusals: bool,
+    /// Compile and run this many procs as C instead.
+    c: u64,
+    compiler: String,
 }
 
 const USAGE: &str =
-    "usage: fuzz [--schedules N] [--seed S] [--minutes M] [--jobs J] [--only OPERATOR] [--failures F] [--refusals]";
+    "usage: fuzz [--schedules N] [--seed S] [--minutes M] [--jobs J] [--only OPERATOR] [--failures F] [--refusals]
+       fuzz --c N [--compiler CC] [--seed S] [--minutes M] [--jobs J]";
 
 fn settings() -> Result<Settings, String> {
-    let mut settings =
-        Settings { schedules: 20_000, seed: 1, minutes: 60.0, jobs: 2, only: None, failures: 1, refusals: false };
+    let mut settings = Settings {
+        schedules: 20_000,
+        seed: 1,
+        minutes: 60.0,
+        jobs: 2,
+        only: None,
+        failures: 1,
+        refusals: false,
+        c: 0,
+        compiler: "gcc".to_string(),
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         if word == "--refusals" {
@@ -40,6 +54,8 @@ fn settings() -> Result<Settings, String> {
             "--minutes" => {
                 settings.minutes = value.parse().map_err(|_| format!("{word} cannot be {value}\n{USAGE}"))?
             }
+            "--c" => settings.c = value.parse().map_err(wrong)?,
+            "--compiler" => settings.compiler = value,
             "--only" => settings.only = Some(value),
             _ => return Err(USAGE.to_string()),
         }
@@ -64,6 +80,41 @@ fn work(settings: &Settings, job: u64, until: Instant) -> (Tally, Vec<Failure>) 
         at += settings.jobs.max(1);
     }
     (tally, failures)
+}
+
+/// Every `jobs`-th proc as C.
+fn compile_and_run(settings: &Settings, job: u64, until: Instant) -> (Compiled, Vec<String>) {
+    let (mut totals, mut problems) = (Compiled::default(), Vec::new());
+    let mut bench = Bench::new();
+    let directory = match tempfile::tempdir() {
+        Ok(directory) => directory,
+        Err(error) => return (totals, vec![error.to_string()]),
+    };
+    let mut at = job;
+    while at < settings.c && Instant::now() < until && problems.len() < settings.failures {
+        let seed = settings.seed.wrapping_add(at);
+        if let Err(problem) = generated_c(&mut bench, seed, &settings.compiler, directory.path(), &mut totals) {
+            problems.push(problem);
+        }
+        at += settings.jobs.max(1);
+    }
+    (totals, problems)
+}
+
+/// Runs `job` for every job on a thread of its own, with the stack that deep trees need.
+fn in_threads<T: Send>(jobs: u64, job: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let job = &job;
+        let workers: Vec<_> = (0..jobs.max(1))
+            .filter_map(|at| {
+                std::thread::Builder::new().stack_size(256 << 20).spawn_scoped(scope, move || job(at)).ok()
+            })
+            .collect();
+        workers
+            .into_iter()
+            .filter_map(|worker| worker.join().map_err(|_| eprintln!("a worker panicked outside of any operator")).ok())
+            .collect()
+    })
 }
 
 fn report(tally: &Tally, settings: &Settings) -> bool {
@@ -95,25 +146,22 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();
     let until = started + Duration::from_secs_f64(settings.minutes * 60.0);
-    let (mut tally, mut failures) = (Tally::default(), Vec::new());
-    std::thread::scope(|scope| {
-        let settings = &settings;
-        let workers: Vec<_> = (0..settings.jobs.max(1))
-            .filter_map(|job| {
-                let builder = std::thread::Builder::new().stack_size(256 << 20);
-                builder.spawn_scoped(scope, move || work(settings, job, until)).ok()
-            })
-            .collect();
-        for worker in workers {
-            match worker.join() {
-                Ok((part, found)) => {
-                    tally.add(&part);
-                    failures.extend(found);
-                }
-                Err(_) => eprintln!("a worker panicked outside of any operator"),
-            }
+    if settings.c > 0 {
+        let mut problems = Vec::new();
+        let mut totals = Compiled::default();
+        for (part, found) in in_threads(settings.jobs, |job| compile_and_run(&settings, job, until)) {
+            totals.add(&part);
+            problems.extend(found);
         }
-    });
+        println!("{totals:?}, {:.1} s", started.elapsed().as_secs_f64());
+        problems.iter().for_each(|problem| println!("\n{problem}"));
+        return if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let (mut tally, mut failures) = (Tally::default(), Vec::new());
+    for (part, found) in in_threads(settings.jobs, |job| work(&settings, job, until)) {
+        tally.add(&part);
+        failures.extend(found);
+    }
     report(&tally, &settings);
     println!("{:.1} s", started.elapsed().as_secs_f64());
     failures.sort_by_key(|failure| failure.seed);

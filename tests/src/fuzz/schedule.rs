@@ -220,6 +220,22 @@ impl Bench {
         Ok(())
     }
 
+    /// A proc after some random steps, none of which changes a precision; the steps themselves are not checked.
+    pub(super) fn scheduled(&mut self, seed: u64, tally: &mut Tally) -> Procedure {
+        let mut random = Random::new(mix(seed));
+        let mut procedure = self.program(&mut random, "", tally);
+        for _ in 0..random.below(8) {
+            let Some(operator) = random.pick(OPERATORS).copied().filter(|op| op.name() != "set_precision") else {
+                continue;
+            };
+            let Some(raw) = Chooser::new(&procedure, &self.library, &mut random).arguments(operator) else { continue };
+            if let Ok(next) = apply(operator, &procedure, raw, &mut self.solver) {
+                procedure = next;
+            }
+        }
+        procedure
+    }
+
     fn failure(
         &mut self,
         seed: u64,
