@@ -16,7 +16,7 @@ use crate::failure::{Exit, Failure, Outcome};
 const STACK_BYTES: usize = 256 << 20;
 
 /// Time that one step of evaluation may take to notice that the time is over: it is asked between steps only.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(5);
 
 /// A world whose time is over at some moment.
 struct Timed {
