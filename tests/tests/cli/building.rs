@@ -56,7 +56,7 @@ fn generated_projects_check_test_and_build() {
                 built.prints(&["build/fresh-portable/saxpy.c", "build/manifest.json"]);
             }
             "target" => {
-                tested.prints(&["conformance::copy_4xf32 ... ok (native)"]);
+                tested.prints(&["conformance::load_4xf32 ... ok (native)", "conformance::store_4xf32 ... ok (native)"]);
             }
             _ => {
                 sandbox.run_in("fresh", &["build"]).exits(1).says(&["no kernels to build", "[[kernel]]"]);
