@@ -139,7 +139,9 @@ impl Refusal {
 
 /// Up to three known names that a mistyped one may have meant, nearest first.
 pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let limit = wanted.chars().count() / 3 + 1;
+    let length = wanted.chars().count();
+    // A name of which nothing is left is not near.
+    let limit = (length / 3 + 1).min(length.saturating_sub(1));
     let mut near: Vec<(usize, &str)> =
         known.map(|name| (distance(wanted, name), name)).filter(|(d, _)| *d <= limit).collect();
     near.sort();

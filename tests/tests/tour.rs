@@ -2,7 +2,7 @@
 //!
 //! In a `console` block each line after `$ ` is a command and what follows is what it says, with `...` for lines left out.
 //! A block after `<!-- file: PATH -->` is a file, after `<!-- append: PATH -->` the end of one. Times are not compared.
-//! `EXO_UPDATE_DOCUMENTS=1` writes what the commands say into the README, where nothing is left out.
+//! `EXO_UPDATE=1` writes what the commands say into the README, where nothing is left out.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -124,7 +124,7 @@ fn the_tour_runs_as_it_says() {
     let commands = commands.collect::<Vec<_>>();
     assert!(commands.len() >= 8, "the tour has only {} commands", commands.len());
     assert_eq!(said.len(), commands.len() + 1, "the tour broke off:\n{}{}", run.stdout, run.stderr);
-    if std::env::var_os("EXO_UPDATE_DOCUMENTS").is_some() {
+    if std::env::var_os("EXO_UPDATE").is_some() {
         update(&path, &readme, &commands, &said);
         return;
     }

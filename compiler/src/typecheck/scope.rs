@@ -1,5 +1,6 @@
 //! Which names of object code are visible at a point, and what they were bound to.
 
+use crate::diagnostic::nearest;
 use crate::loop_ir::{Control, Expr};
 use crate::symbol::Sym;
 
@@ -82,30 +83,8 @@ impl Scope {
         }
     }
 
-    /// Visible spellings that resemble `name`, for hints.
-    pub fn similar(&self, name: &str) -> Option<&str> {
-        self.bindings
-            .iter()
-            .rev()
-            .map(|binding| binding.symbol.name())
-            .filter(|other| distance(name, other) <= 1 + name.len() / 4)
-            .min_by_key(|other| distance(name, other))
+    /// The visible spelling that resembles `name` most, for hints.
+    pub fn similar(&self, name: &str) -> Option<String> {
+        nearest(name, self.bindings.iter().rev().map(|binding| binding.symbol.name())).into_iter().next()
     }
-}
-
-/// Edit distance (Levenshtein 1966), for short names.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, x) in a.chars().enumerate() {
-        let mut left = at + 1;
-        let mut next = vec![left];
-        for (y, window) in b.iter().zip(row.windows(2)) {
-            let [diagonal, up] = window else { continue };
-            left = (diagonal + usize::from(x != *y)).min(up + 1).min(left + 1);
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
 }

@@ -309,6 +309,8 @@ impl Generator<'_> {
         let outer = self.choose(&runners);
         let (lo, hi, runner) = match (self.random.below(12), outer) {
             (0, Some(outer)) => ("0".to_string(), with_offset(&outer.text, 1), Runner { lo: 0, ..outer }),
+            // It may not run at all.
+            (4, Some(outer)) if outer.lo >= 0 => ("0".to_string(), outer.text.clone(), Runner { lo: 0, ..outer }),
             (1, Some(outer)) => (outer.text.clone(), self.extent_text(outer.hi), outer),
             (2, _) => {
                 let hi = self.extent();

@@ -5,7 +5,7 @@ use super::{Buffer, Extent, Generator, Runner};
 impl Generator<'_> {
     /// A shape that some operator is made for.
     pub(super) fn idiom(&mut self, depth: usize) {
-        match self.random.below(16) {
+        match self.random.below(19) {
             0 => self.instruction_shape(depth),
             1 => self.dot_product(depth),
             2 => self.neighbours(depth),
@@ -21,6 +21,9 @@ impl Generator<'_> {
             12 => self.two_lives(depth),
             13 => self.small_array(depth),
             14 => self.decided(depth),
+            15 => self.carried(depth),
+            16 => self.strided(depth),
+            17 => self.aliased(depth),
             _ => {
                 self.push(depth, "pass");
                 self.write(depth);
@@ -37,6 +40,9 @@ impl Generator<'_> {
             "merge_writes" => self.two_writes(depth),
             "fold_into_reduce" => self.self_update(depth),
             "remove_loop" => self.repeated(depth),
+            "sink_alloc" if self.random.one_in(2) => self.carried(depth),
+            "stage_mem" if self.random.one_in(2) => self.aliased(depth),
+            "stage_mem" => self.strided(depth),
             "sink_alloc" | "lift_alloc" | "autolift_alloc" | "inline_assign" => self.producer(depth),
             "reorder_loops" | "mult_loops" | "lift_scope" => self.nest(depth),
             "delete_buffer" => self.unused(depth),
@@ -98,6 +104,79 @@ impl Generator<'_> {
         let target = self.buffer();
         let place = self.place(&target);
         self.push(depth, format!("{place} = {name}[{idx}]"));
+    }
+
+    /// A temporary that carries a value from one iteration to the next.
+    fn carried(&mut self, depth: usize) {
+        let (name, iter) = (self.name("run"), self.name("k"));
+        let hi = self.shared_extent();
+        self.push(depth, format!("{name}: f32 @ DRAM"));
+        if self.chance(30) {
+            self.push(depth, format!("{name} = 0.0"));
+        }
+        self.open_loop(depth, &iter, hi);
+        self.push(depth + 1, format!("if {iter} == 0:"));
+        self.push(depth + 2, format!("{name} = 1.0"));
+        self.runners.push(Runner { text: iter, lo: 0, hi });
+        let value = self.data(1);
+        let op = if self.chance(60) { "+=" } else { "=" };
+        self.push(depth + 1, format!("{name} {op} {value}"));
+        let target = self.buffer();
+        let place = self.place(&target);
+        self.push(depth + 1, format!("{place} = {name}"));
+        self.runners.pop();
+    }
+
+    /// Writes that leave elements out: every second one, or those that a guard admits.
+    fn strided(&mut self, depth: usize) {
+        let vectors: Vec<Buffer> = self
+            .buffers
+            .iter()
+            .filter(|buffer| {
+                buffer.dims.len() == 1 && !buffer.raw && buffer.dims.iter().all(|dim| self.least(*dim) > 1)
+            })
+            .cloned()
+            .collect();
+        let Some(buffer) = self.choose(&vectors) else { return self.write(depth) };
+        let Some(dim) = buffer.dims.first().copied() else { return };
+        let half = self.least(dim) / 2;
+        let iter = self.name("h");
+        self.push(depth, format!("for {iter} in seq(0, {half}):"));
+        self.runners.push(Runner { text: iter.clone(), lo: 0, hi: Extent::literal(half) });
+        let value = self.data(1);
+        let op = if self.chance(70) { "=" } else { "+=" };
+        match self.random.below(3) {
+            0 => self.push(depth + 1, format!("{}[2 * {iter}] {op} {value}", buffer.name)),
+            1 => self.push(depth + 1, format!("{}[2 * {iter} + 1] {op} {value}", buffer.name)),
+            _ => {
+                let condition = self.condition().map_or(format!("{iter} == 1"), |(condition, _)| condition);
+                self.push(depth + 1, format!("if {condition}:"));
+                self.push(depth + 2, format!("{}[{iter}] {op} {value}", buffer.name));
+            }
+        }
+        self.runners.pop();
+    }
+
+    /// One loop that writes a buffer under two names.
+    fn aliased(&mut self, depth: usize) {
+        let vectors: Vec<Buffer> = self
+            .buffers
+            .iter()
+            .filter(|buffer| {
+                buffer.dims.len() == 1 && !buffer.raw && buffer.dims.iter().all(|dim| self.least(*dim) > 2)
+            })
+            .cloned()
+            .collect();
+        let Some(buffer) = self.choose(&vectors) else { return self.window(depth) };
+        let Some(dim) = buffer.dims.first().copied() else { return };
+        let (name, iter) = (self.name("w"), self.name("h"));
+        let count = self.least(dim) - 2;
+        self.push(depth, format!("{name} = {}[1:{}]", buffer.name, self.extent_text(dim)));
+        self.push(depth, format!("for {iter} in seq(0, {count}):"));
+        let (first, second) = (self.factor(1), self.factor(1));
+        self.push(depth + 1, format!("{name}[{iter}] = {first}"));
+        let offset = self.random.between(0, 2);
+        self.push(depth + 1, format!("{}[{}] += {second}", buffer.name, super::with_offset(&iter, offset)));
     }
 
     /// A branch or a loop whose condition is decided already.
