@@ -66,6 +66,16 @@ fn generated_projects_check_test_and_build() {
 }
 
 #[test]
+fn an_instruction_that_no_target_lists_is_named_as_not_run() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["new", "fresh", "--kind", "target"]).exits(0);
+    let lib = sandbox.read("work/fresh/src/lib.exo").replace(", store = store_4xf32)", ")");
+    sandbox.write("work/fresh/src/lib.exo", &lib);
+    let tested = sandbox.run_in("fresh", &["test", "conformance"]).exits(0);
+    tested.prints(&["load_4xf32 ... ok", "store_4xf32 ... skipped: no exported target lists it", "1 skipped"]);
+}
+
+#[test]
 fn one_schedule_serves_two_targets_and_the_c_compiles() {
     let sandbox = kernel("\"plain_a\", \"plain_b\"");
     sandbox.run(&["build"]).exits(0);
