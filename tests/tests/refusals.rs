@@ -76,7 +76,9 @@ fn messages_are_written_alike() {
         if count == 0 {
             wrong.push(format!("{name}: no error with a code"));
         }
-        if !said.contains(&format!("refusals/{name}:")) {
+        // The evaluator cannot tell where it was when the steps ran out.
+        let place = [format!("--> refusals/{name}:"), format!("note: while `refusals/{name}` was evaluated")];
+        if !place.iter().any(|place| said.contains(place)) {
             wrong.push(format!("{name}: no place"));
         }
     }

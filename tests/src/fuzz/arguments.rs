@@ -154,35 +154,11 @@ impl<'a> Chooser<'a> {
             Kind::ForOrIf => {
                 self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::For { .. } | StmtKind::If { .. }))
             }
-            Kind::NestedFor => self.statement(parameter, &|stmt| match &stmt.kind {
-                StmtKind::For { body, .. } => {
-                    matches!(body.as_slice(), [only] if matches!(only.kind, StmtKind::For { .. }))
-                }
-                _ => false,
+            Kind::NestedFor => self.statement(parameter, &|stmt| {
+                matches!(&stmt.kind, StmtKind::For { body, .. }
+                    if matches!(body.as_slice(), [only] if matches!(only.kind, StmtKind::For { .. })))
             }),
-            Kind::Alloc => {
-                let least = match self.operator {
-                    "divide_dim" | "resize_dim" | "unroll_buffer" => 1,
-                    "mult_dim" | "rearrange_dim" => 2,
-                    _ => 0,
-                };
-                let least = if self.chance(90) { least } else { 0 };
-                let unused = self.operator == "delete_buffer" && self.chance(80);
-                let proc = self.proc();
-                // The second of two allocations: another one, of the same type mostly.
-                let first = match self.chosen_statement().map(|stmt| &stmt.kind) {
-                    Some(StmtKind::Alloc { name, ty, .. }) => Some((name, ty)),
-                    _ => None,
-                };
-                self.statement(parameter, &|stmt| match &stmt.kind {
-                    StmtKind::Alloc { name, ty, .. } => {
-                        ty.rank() >= least
-                            && !(unused && visit::block_mentions(&proc.body, name))
-                            && first.is_none_or(|(other, shape)| other != name && shape == ty)
-                    }
-                    _ => false,
-                })
-            }
+            Kind::Alloc => self.alloc(parameter),
             Kind::Arg => self.arg(parameter),
             Kind::ArgOrAlloc => {
                 if self.chance(50) {
@@ -190,7 +166,8 @@ impl<'a> Chooser<'a> {
                 }
                 self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Alloc { .. }))
             }
-            Kind::Assign | Kind::AssignOrReduce => self.write(parameter, matches!(kind, Kind::AssignOrReduce)),
+            Kind::Assign => self.write(parameter, false),
+            Kind::AssignOrReduce => self.write(parameter, true),
             Kind::Call => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Call { .. })),
             Kind::WindowStmt => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Window { .. })),
             Kind::Expr => self.expr(parameter),
@@ -204,6 +181,31 @@ impl<'a> Chooser<'a> {
                 self.window(&at).map(RawValue::Text)
             }
         }
+    }
+
+    /// An allocation that the operator can do something with, mostly.
+    fn alloc(&mut self, parameter: &'static str) -> Option<RawValue> {
+        let least = match self.operator {
+            "divide_dim" | "resize_dim" | "unroll_buffer" => 1,
+            "mult_dim" | "rearrange_dim" => 2,
+            _ => 0,
+        };
+        let least = if self.chance(90) { least } else { 0 };
+        let unused = self.operator == "delete_buffer" && self.chance(80);
+        let proc = self.proc();
+        // The second of two allocations: another one, of the same type mostly.
+        let first = match self.chosen_statement().map(|stmt| &stmt.kind) {
+            Some(StmtKind::Alloc { name, ty, .. }) => Some((name, ty)),
+            _ => None,
+        };
+        self.statement(parameter, &|stmt| match &stmt.kind {
+            StmtKind::Alloc { name, ty, .. } => {
+                ty.rank() >= least
+                    && !(unused && visit::block_mentions(&proc.body, name))
+                    && first.is_none_or(|(other, shape)| other != name && shape == ty)
+            }
+            _ => false,
+        })
     }
 
     /// A new name; now and then one that is taken.
