@@ -21,7 +21,7 @@ pub(crate) struct Global {
     /// Form of the answer on stdout
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Errors only
+    /// Answers and errors only: no progress, no warnings
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Also say what is looked at, cached and started
@@ -252,7 +252,7 @@ pub(crate) enum CacheAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct Help {
-    /// A command, an operator such as `divide_loop`, or `environment`
+    /// A command, an operator such as `divide_loop`, `operators` for a list of them, or `environment`
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Option<String>,
 }

@@ -252,6 +252,8 @@ impl World for DiskWorld {
         let text = String::from_utf8(bytes).map_err(|error| {
             unreadable(format!("it is not UTF-8 at byte {}; save the file as UTF-8", error.utf8_error().valid_up_to()))
         })?;
+        // Editors of one system put a byte order mark first, which says nothing in UTF-8.
+        let text = text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text);
         Ok(SourceFile::new(display, text))
     }
 }

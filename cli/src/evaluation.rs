@@ -1,15 +1,55 @@
 //! Starts the compiler: on a thread whose stack is large enough for deep programs.
 
+use std::io::Write;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use exo_compiler::diagnostic::{Diagnostic, Severity};
 use exo_compiler::pipeline::{Compilation, Limits};
-use exo_compiler::world::{CRunner, World};
+use exo_compiler::source::{ModuleId, SourceFile};
+use exo_compiler::world::{CRunner, ImportError, World};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 
 /// Nested host calls are bounded by `Limits::call_depth`; this is what that many of them need, with room to spare.
 const STACK_BYTES: usize = 256 << 20;
+
+/// Time that one step of evaluation may take to notice that the time is over: it is asked between steps only.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A world whose time is over at some moment.
+struct Timed {
+    world: Arc<dyn World>,
+    until: Option<Instant>,
+}
+
+impl World for Timed {
+    fn resolve(&self, from: &ModuleId, import: &str) -> Result<ModuleId, ImportError> {
+        self.world.resolve(from, import)
+    }
+
+    fn source(&self, module: &ModuleId) -> Result<Arc<SourceFile>, ImportError> {
+        self.world.source(module)
+    }
+
+    fn expired(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() > until) || self.world.expired()
+    }
+}
+
+/// Ends the process when `work` does not end in time, which a single step (a number of a billion digits, say) can cause.
+/// Files of the project are replaced as a whole, so none is left half-written.
+#[expect(clippy::exit, reason = "nothing else stops a thread that does not ask whether it should stop")]
+fn watch(done: &mpsc::Receiver<()>, limit: Duration) {
+    if done.recv_timeout(limit.saturating_add(GRACE)) == Err(RecvTimeoutError::Timeout) {
+        let _ = std::io::stderr().write_all(
+            b"error[E0402]: evaluation exceeded the limit on time\n  = note: the usual cause is a step that does not end\n  \
+              = hint: if the program is right, raise the limit with `--limit seconds=N`\n",
+        );
+        std::process::exit(i32::from(Exit::Refused.code()))
+    }
+}
 
 /// Runs `work` with a compilation of its own. A panic in it continues in the caller.
 pub(crate) fn with_compiler<T: Send>(
@@ -18,7 +58,18 @@ pub(crate) fn with_compiler<T: Send>(
     runner: Option<Arc<dyn CRunner>>,
     work: impl FnOnce(&mut Compilation) -> T + Send,
 ) -> Outcome<T> {
+    let limit = Duration::from_secs(limits.seconds);
+    crate::memory_limit::set_largest_allocation(limits.heap_bytes);
+    let world = Arc::new(Timed { world, until: Instant::now().checked_add(limit) });
+    // Dropped with the scope, also on a panic; that ends the watching thread.
+    let (running, done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
+        let running = running;
+        let watching = std::thread::Builder::new().name("watch".into()).spawn_scoped(scope, || {
+            let done = done;
+            watch(&done, limit);
+        });
+        watching.map_err(|error| Failure::environment(format!("cannot start a thread: {error}")))?;
         let thread = std::thread::Builder::new()
             .name("compiler".into())
             .stack_size(STACK_BYTES)
@@ -27,7 +78,9 @@ pub(crate) fn with_compiler<T: Send>(
                 Failure::environment(format!("cannot start the compiler's thread: {error}"))
                     .hint("it needs 256 MiB of address space; raise the limit (`ulimit -v`)")
             })?;
-        thread.join().map_err(|panic| std::panic::resume_unwind(panic))
+        let result = thread.join();
+        drop(running);
+        result.map_err(|panic| std::panic::resume_unwind(panic))
     })
 }
 

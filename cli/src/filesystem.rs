@@ -3,7 +3,7 @@
 pub(crate) mod journal;
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,8 +53,26 @@ fn step() -> io::Result<()> {
     Ok(())
 }
 
+/// The largest file that is read, in bytes: a manifest, a module, an archive. What is larger is none of these.
+const LARGEST_FILE: u64 = 64 << 20;
+
 pub(crate) fn read_bytes(path: &Path) -> Outcome<Vec<u8>> {
-    fs::read(path).map_err(|error| failure("read", path, &error))
+    read_limited(path).map_err(|error| failure("read", path, &error))
+}
+
+/// Devices and pipes have no length that could be looked at first, so the reading itself is limited.
+fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    if file.metadata()?.len() > LARGEST_FILE {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST_FILE { Err(too_large()) } else { Ok(bytes) }
+}
+
+fn too_large() -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {} MiB", LARGEST_FILE >> 20))
 }
 
 pub(crate) fn read_text(path: &Path) -> Outcome<String> {
@@ -63,7 +81,7 @@ pub(crate) fn read_text(path: &Path) -> Outcome<String> {
 
 /// The text of a file, or `None` where there is no such file.
 pub(crate) fn read_optional(path: &Path) -> Outcome<Option<String>> {
-    match fs::read(path) {
+    match read_limited(path) {
         Ok(bytes) => text_of(path, bytes).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failure("read", path, &error)),
@@ -220,6 +238,15 @@ mod tests {
         let failed = failure("write", Path::new("x"), &io::Error::from(io::ErrorKind::StorageFull));
         assert!(failed.hints[0].contains("free some space"));
         assert_eq!(failed.exit, crate::failure::Exit::Environment);
+    }
+
+    #[test]
+    fn no_file_is_read_without_end() {
+        assert!(read_bytes(Path::new("/dev/zero")).unwrap_err().message.contains("larger than 64 MiB"));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("Exo.toml");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert!(read_optional(&path).unwrap_err().message.contains("larger than 64 MiB"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod evaluation;
 mod failure;
 mod filesystem;
 mod install;
+mod memory_limit;
 mod project;
 mod report;
 mod settings;
@@ -26,6 +27,9 @@ use crate::environment::Environment;
 use crate::failure::Exit;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
+
+#[global_allocator]
+static ALLOCATOR: memory_limit::Limited = memory_limit::Limited;
 
 /// What the latest panic said.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());

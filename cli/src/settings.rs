@@ -86,7 +86,8 @@ fn cache_folder(environment: &Environment, directory: &Path) -> Option<PathBuf> 
     }
     // A relative XDG path is to be ignored, says the specification.
     let xdg = environment.xdg_cache_home.clone().filter(|path| path.is_absolute());
-    xdg.or_else(|| environment.home.as_ref().map(|home| home.join(".cache"))).map(|parent| parent.join("exo"))
+    xdg.or_else(|| environment.home.as_ref().map(|home| directory.join(home).join(".cache")))
+        .map(|parent| parent.join("exo"))
 }
 
 fn number<T: std::str::FromStr + Copy>(name: &str, given: Option<&String>, default: T) -> Outcome<T> {

@@ -8,6 +8,7 @@ pub mod build;
 pub mod visit;
 pub mod substitute;
 pub mod declarations;
+pub mod extent;
 pub mod validate;
 pub mod alpha;
 

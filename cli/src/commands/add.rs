@@ -71,6 +71,13 @@ fn wanted(arguments: &Add, settings: &Settings, project: &Project, registry: &Re
     }
     let mut wanted: Vec<Wanted> = Vec::new();
     for text in &arguments.packs {
+        if text.contains(['/', '\\'])
+            && !text.starts_with('@')
+            && settings.directory.join(text).join(MANIFEST_FILE).is_file()
+        {
+            return Err(Failure::usage(format!("`{text}` is a folder, not the name of a pack"))
+                .hint(format!("`exo add --path {text}` adds the pack in it")));
+        }
         let (name, requirement) = split(text);
         let name = pack_name(name)?;
         let requirement = match requirement {

@@ -29,8 +29,9 @@ pub(super) fn run(arguments: &Build, settings: &Settings, terminal: &Terminal) -
         match result {
             Ok(output) => built.push((job, output)),
             Err(found) => {
-                refused.push(format!("`{}` for `{}`", job.request.name, job.target));
-                diagnostics.extend(found);
+                let which = format!("`{}` for `{}`", job.request.name, job.target);
+                diagnostics.extend(found.into_iter().map(|one| one.note(format!("in kernel {which}"))));
+                refused.push(which);
             }
         }
     }

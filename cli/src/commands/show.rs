@@ -18,7 +18,8 @@ const CONTEXT: usize = 3;
 pub(super) fn run(arguments: &Show, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let ready = ready(settings, terminal)?;
     let targets: Vec<String> = arguments.target.iter().cloned().collect();
-    let jobs = composition::jobs(settings, &ready, std::slice::from_ref(&arguments.kernel), &targets, false)?;
+    // Instructions as their bodies: the steps can be looked at where the memories still refuse to become C.
+    let jobs = composition::jobs(settings, &ready, std::slice::from_ref(&arguments.kernel), &targets, true)?;
     let [job] = jobs.as_slice() else {
         let targets: Vec<String> = jobs.iter().map(|job| format!("--target {}", job.target)).collect();
         return Err(Failure::usage(format!("kernel `{}` has {}", arguments.kernel, count(jobs.len(), "target")))

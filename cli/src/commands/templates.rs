@@ -53,24 +53,39 @@ def test_wrong_loop_is_refused():
     refused(block, scale, "k", 4)
 "#;
 
-const LIB_TARGET: &str = r#"# A machine: its instructions, and the value that describes it to scheduling libraries.
+const LIB_TARGET: &str = r#"# A machine: its memories and instructions, and the value that describes it to scheduling libraries.
+
+def _declare(new_name, prim_type, shape, srcinfo):
+    return f"{prim_type} {new_name}[{' * '.join(shape)}];"
+
+# Registers. C may not touch single elements (`can_read`), only instructions may.
+VEC = memory("VEC", alloc = _declare, free = lambda new_name, prim_type, shape, srcinfo: "", can_read = False)
 
 # The C of an instruction is trusted to do what its body says; `exo test` runs the one against the other.
 @instr("for (int lane = 0; lane < 4; lane++) (&{dst_data})[lane] = (&{src_data})[lane];")
-def copy_4xf32(dst: [f32][4] @ DRAM, src: [f32][4] @ DRAM):
+def load_4xf32(dst: [f32][4] @ VEC, src: [f32][4] @ DRAM):
     assert stride(dst, 0) == 1
     assert stride(src, 0) == 1
     for i in seq(0, 4):
         dst[i] = src[i]
 
+@instr("for (int lane = 0; lane < 4; lane++) (&{dst_data})[lane] = (&{src_data})[lane];")
+def store_4xf32(dst: [f32][4] @ DRAM, src: [f32][4] @ VEC):
+    assert stride(dst, 0) == 1
+    assert stride(src, 0) == 1
+    for i in seq(0, 4):
+        dst[i] = src[i]
+
+# What `vectors` and `instructions` list is what libraries can find, and what `exo test` runs.
 target = target(
     name = "NAME",
     cc = cc(flags = ["-O2"]),
-    vectors = {"f32": vector(memory = DRAM, lanes = 4, load = copy_4xf32, store = copy_4xf32)},
+    vectors = {"f32": vector(memory = VEC, lanes = 4, load = load_4xf32, store = store_4xf32)},
+    instructions = [],
 )
 "#;
 
-const TEST_TARGET: &str = r#"from IMPORT import copy_4xf32
+const TEST_TARGET: &str = r#"from IMPORT import VEC, load_4xf32, store_4xf32, target
 
 @proc
 def copy(n: size, x: f32[4 * n], y: f32[4 * n]):
@@ -78,12 +93,20 @@ def copy(n: size, x: f32[4 * n], y: f32[4 * n]):
         for j in seq(0, 4):
             y[4 * i + j] = x[4 * i + j]
 
-def select(p):
-    return replace_all(p, [copy_4xf32])
+# Each group of four goes through a register.
+def through_registers(p):
+    p = simplify(stage_mem(p, "for j in _: _", "x[4 * i:4 * i + 4]", "v"))
+    p = set_memory(p, "v", VEC)
+    return replace_all(p, [load_4xf32, store_4xf32])
 
-def test_instruction_is_selected():
-    assert_true("copy_4xf32" in str(select(copy)))
-    claim(copy, select)
+def test_instructions_are_selected():
+    claim(copy, through_registers)
+    text = str(through_registers(copy))
+    assert_true("load_4xf32" in text and "store_4xf32" in text)
+
+# The C is compiled, run and compared with the proc.
+def test_c_computes_the_same():
+    check_c(through_registers(copy), target, sizes = {"n": [1, 5]})
 "#;
 
 const GITIGNORE: &str = "/build/\n/.exo-journal\n*.exo-tmp\n*.exo-new\n";

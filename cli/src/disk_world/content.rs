@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use exo_compiler::diagnostic::codes;
-use exo_index::archive::{check_path, is_pack_file};
+use exo_index::archive::{Limits, check_path, is_pack_file};
 use exo_index::digest::{Blake3, FileDigest, tree_digest};
 use serde::{Deserialize, Serialize};
 
@@ -41,25 +41,48 @@ pub(crate) enum Content {
 
 /// All files of a folder that are part of the pack in it.
 pub(crate) fn read_folder(folder: &Path) -> Outcome<BTreeMap<String, Vec<u8>>> {
+    let most = Limits::default().total_bytes;
     let mut files = BTreeMap::new();
+    let mut total = 0;
     for path in pack_files(folder)? {
         let bytes = filesystem::read_bytes(&folder.join(&path))?;
+        total += bytes.len() as u64;
+        if total > most {
+            let message = format!("the files in `{}` are more than {} MiB", folder.display(), most >> 20);
+            return Err(Failure::refused(message).hint("a pack holds source text; keep data elsewhere"));
+        }
         files.insert(path, bytes);
     }
     Ok(files)
+}
+
+/// Whether a part of a pack is there. What a link points to is outside of what is checked, so a link is refused.
+fn is_there(place: &Path) -> Outcome<bool> {
+    if place.is_symlink() {
+        return Err(Failure::refused(format!("`{}` is a symbolic link", place.display()))
+            .hint("packs hold regular files only; replace the link by what it points to"));
+    }
+    Ok(place.exists())
+}
+
+/// Two paths that differ in case only are one file on some systems.
+fn case_collision(paths: &[String]) -> Option<(&String, &String)> {
+    let mut seen = BTreeMap::new();
+    paths.iter().find_map(|path| seen.insert(path.to_ascii_lowercase(), path).map(|before| (before, path)))
 }
 
 /// Paths of a folder's pack, sorted; does not descend into anything else.
 pub(crate) fn pack_files(folder: &Path) -> Outcome<Vec<String>> {
     let mut found = Vec::new();
     for name in ["Exo.toml", "README.md", "CHANGELOG.md", "LICENSE"] {
-        if folder.join(name).is_file() {
+        let place = folder.join(name);
+        if is_there(&place)? && place.is_file() {
             found.push(name.to_string());
         }
     }
     for part in ["src", "tests"] {
         let inner = folder.join(part);
-        if inner.is_dir() {
+        if is_there(&inner)? && inner.is_dir() {
             found.extend(filesystem::files_below(&inner)?.into_iter().map(|path| format!("{part}/{path}")));
         }
     }
@@ -74,6 +97,10 @@ pub(crate) fn pack_files(folder: &Path) -> Outcome<Vec<String>> {
             ))
             .hint("rename it: ASCII letters, digits, `_`, `-`, and `.exo` at the end"));
         }
+    }
+    if let Some((one, two)) = case_collision(&found) {
+        return Err(Failure::refused(format!("`{one}` and `{two}` in `{}` differ in case only", folder.display()))
+            .hint("rename one of them: some systems keep only one of the two"));
     }
     found.sort();
     Ok(found)
@@ -157,5 +184,32 @@ impl Content {
                 if place.is_file() { filesystem::read_bytes(&place).map(Some) } else { Ok(None) }
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn pack() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("src")).unwrap();
+        std::fs::write(folder.path().join("src/a.exo"), "").unwrap();
+        folder
+    }
+
+    #[test]
+    fn links_to_folders_are_refused_like_links_to_files() {
+        let (pack, other) = (pack(), pack());
+        std::os::unix::fs::symlink(other.path().join("src"), pack.path().join("tests")).unwrap();
+        assert!(pack_files(pack.path()).unwrap_err().message.contains("symbolic link"));
+    }
+
+    #[test]
+    fn paths_that_differ_in_case_are_refused() {
+        let pack = pack();
+        std::fs::write(pack.path().join("src/A.exo"), "").unwrap();
+        assert!(pack_files(pack.path()).unwrap_err().message.contains("differ in case only"));
     }
 }

@@ -13,7 +13,7 @@ use exo_index::name::PackName;
 
 use crate::c_toolchain::process;
 use crate::cache::Cache;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 use crate::install::plan::Instance;
 use crate::install::verdict::{self, Subject, Verdict};
 use crate::install::verification_child::{Answer, Request};
@@ -221,6 +221,12 @@ fn died(name: &str, request: &Request, status: ExitStatus, stderr: &str) -> Box<
             .hint("packs must not write; this is a defect of the pack or of exo, please report it"),
         Some(signal) => Failure::verification(format!("the verification of `{name}` was ended by signal {signal}"))
             .hint("if it ran out of memory, set EXO_LIMIT_HEAP to a number of bytes; otherwise please report it"),
+        // A limit on memory or time that ends the process; its diagnostic is what the child said.
+        None if status.code() == Some(i32::from(Exit::Refused.code())) => {
+            Failure::verification(format!("`{name}` does not verify: it exceeds a limit"))
+                .code(codes::CLAIM)
+                .hint("take another version, or tell the pack's author what is shown above")
+        }
         None => Failure::bug(format!(
             "the verification of `{name}` ended with exit code {}",
             status.code().unwrap_or_default()

@@ -75,6 +75,7 @@ impl Request {
 
 /// The whole child.
 pub(crate) fn run(terminal: &Terminal) -> Outcome<Exit> {
+    end_with_parent();
     let mut text = String::new();
     std::io::stdin()
         .read_to_string(&mut text)
@@ -92,6 +93,12 @@ pub(crate) fn run(terminal: &Terminal) -> Outcome<Exit> {
         serde_json::to_string(&answer).map_err(|error| Failure::bug(format!("cannot write an answer: {error}")))?;
     terminal.line(&answer);
     Ok(Exit::Done)
+}
+
+/// Nobody waits for the answer when the command that asked is gone. Only Linux tells; elsewhere the limits end the child.
+fn end_with_parent() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
 }
 
 fn limit_resources(request: &Request) -> Outcome<()> {

@@ -34,7 +34,9 @@ pub(crate) fn read(layout: Layout) -> Outcome<Project> {
 
 fn parse(layout: Layout, manifest_text: String, lock_text: Option<String>) -> Outcome<Project> {
     let manifest_file = SourceFile::new(layout.manifest_name.clone(), manifest_text);
-    let manifest = manifest(&manifest_file)?;
+    // The nearest manifest upwards need not be the one that was meant.
+    let manifest = manifest(&manifest_file)
+        .map_err(|failure| failure.note(format!("the project is `{}`", layout.root.display())))?;
     let lock = lock_text.as_deref().map(|text| Lockfile::parse(text).map_err(|error| lock_failure(text, error)));
     Ok(Project { layout, manifest, manifest_file, lock: lock.transpose()?, lock_text })
 }

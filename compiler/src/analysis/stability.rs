@@ -33,8 +33,9 @@ pub(crate) fn unchanged(
     };
     for place in &between {
         let Some(changes) = changes(proc, place, solver) else { return Err(misplaced("the statements between")) };
+        let writes: Vec<&Cell> = changes.cells.iter().filter(|cell| cell.kind.modifies()).collect();
         for read in &reads {
-            for change in changes.of_root(&read.root).filter(|cell| cell.kind.modifies()) {
+            for change in writes.iter().copied().filter(|cell| cell.root == read.root) {
                 match overlap::impossible(&facts, overlap::meeting(read, change), solver) {
                     Verified::Yes => {}
                     why => {

@@ -23,6 +23,9 @@ use crate::symbol::Sym;
 /// Such an instruction cannot be run this way; that is no fault of the instruction.
 pub const OPAQUE_REGISTERS: &str = "registers of this memory are not plain storage";
 
+/// What is added to the name of an instruction for the proc around it.
+pub const WRAPPER_SUFFIX: &str = "_conformance";
+
 /// The proc `NAME_conformance`: the parameters of the instruction, those in registers replaced by dense DRAM buffers;
 /// the body copies them into registers, executes the instruction, and copies them back.
 ///
@@ -52,7 +55,7 @@ pub fn wrapper(instruction: &Proc) -> Result<Arc<Proc>, String> {
     body.push(call(Arc::new(instruction.clone()), actuals));
     body.extend(after);
     Ok(Arc::new(Proc {
-        name: format!("{}_conformance", instruction.name).into(),
+        name: format!("{}{WRAPPER_SUFFIX}", instruction.name).into(),
         args,
         preds,
         body,

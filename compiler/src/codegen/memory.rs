@@ -57,7 +57,7 @@ impl Unit<'_> {
                     None if self.errors.len() > errors => None,
                     None => match builtin_base(buffer.memory) {
                         Some(base) => self.alloc(&CBuffer { memory: &base, ..*buffer }),
-                        None => self.cannot(buffer.memory, "allocate", buffer.span),
+                        None => self.cannot(buffer.memory, "allocate", buffer.span, None),
                     },
                 }
             }
@@ -150,7 +150,7 @@ impl Unit<'_> {
             return place;
         }
         if !memory.can_read {
-            self.cannot(memory, "read single elements", span);
+            self.cannot(memory, "read single elements", span, Some(&place.text()));
             return place;
         }
         match self.ask(memory, &MemoryQuestion::Read { place: &place.text() }, span) {
@@ -174,20 +174,23 @@ impl Unit<'_> {
                 return None;
             }
             if builtin_base(memory).is_none() {
-                return self.cannot(memory, if reduce { "reduce into" } else { "write" }, span);
+                return self.cannot(memory, if reduce { "reduce into" } else { "write" }, span, Some(&lhs.text()));
             }
         }
         Some(CStmt::Assign { lhs, reduce, rhs })
     }
 
-    fn cannot(&mut self, memory: &Memory, what: &str, span: &Span) -> Option<CStmt> {
+    /// `place` is the element in question as C would name it; steps of a schedule leave no better place behind.
+    fn cannot(&mut self, memory: &Memory, what: &str, span: &Span, place: Option<&str>) -> Option<CStmt> {
         let object = if what == "allocate" { " buffers" } else { "" };
         let detail = if what == "write" || what == "reduce into" { " single elements" } else { object };
-        self.errors.push(
-            Diagnostic::error(codes::MEMORY, format!("{} cannot {what}{detail}", memory.name()))
-                .at(span, "needed here")
-                .hint("use one of the memory's own instructions (`replace`), or another memory (`set_memory`)"),
-        );
+        let mut refusal = Diagnostic::error(codes::MEMORY, format!("{} cannot {what}{detail}", memory.name()))
+            .at(span, "needed here")
+            .hint("use one of the memory's own instructions (`replace`), or another memory (`set_memory`)");
+        if let Some(place) = place {
+            refusal = refusal.note(format!("no instruction covers `{place}`, so plain C would have to touch it"));
+        }
+        self.errors.push(refusal);
         None
     }
 }

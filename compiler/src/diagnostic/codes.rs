@@ -46,7 +46,7 @@ codes! {
     BOUNDS = "E0201", "access may be out of bounds",
         "The checker could not show that every access stays inside its buffer or window for all values the control variables can take. Add an assert that limits the sizes, or correct the index.";
     EXTENT = "E0202", "extent may be negative or empty",
-        "A loop's extent must not be negative, and sizes, allocations and windows need at least one element in each dimension.";
+        "A loop's extent must not be negative, and sizes, allocations and windows need at least one element in each dimension. State what is known of the sizes first: `assert n >= 2` lets a loop run from 1 to `n - 1`.";
     ASSERTION = "E0203", "assertion could not be shown",
         "A callee states a precondition with `assert`. At the call it must follow from what is known there: the caller's own asserts, loop bounds, and conditions around the call.";
     ALIASING = "E0204", "arguments may alias",
@@ -55,7 +55,7 @@ codes! {
         "Two iterations of a `par` loop touch one location and at least one of them writes it.";
     // 03xx: scheduling
     REFUSED = "E0301", "operator refused",
-        "The operator's condition could not be shown, so the rewrite might change what the program computes. The note gives the condition in your names and, where there is one, values for which it fails.";
+        "The operator's condition could not be shown, so the rewrite might change what the program computes. The note gives the condition in your names and, where there is one, values for which it fails. Either the step is wrong for those values, or the proc does not say what rules them out: an `assert` at its start (`assert n % 8 == 0`) or another variant of the operator (`tail = \"cut\"`) helps then. `exo help OPERATOR` tells what is required.";
     NO_MATCH = "E0302", "pattern matches nothing",
         "The pattern was not found in the proc. Print the proc to see its current shape; `_` matches anything and `#k` picks the k-th match.";
     INVALID_CURSOR = "E0303", "cursor points to nothing",
@@ -83,7 +83,7 @@ codes! {
         "An assertion of a test did not hold; the message shows both values, and the place is that of the call.";
     // 05xx: generating C
     MEMORY = "E0501", "memory cannot do this",
-        "A memory refuses an allocation, a read or a write. Register memories, for example, are only touched by their own instructions.";
+        "A memory refuses an allocation, a read or a write. Register memories, for example, are only touched by their own instructions: a statement that still reads or writes single elements matched none of them. `exo show KERNEL` prints the proc after each step; split such a statement until each part is the body of an instruction (`bind_expr`, `fission`), then `replace_all`.";
     PRECISION = "E0502", "precisions do not agree",
         "Operands of one expression must have one precision; only an assignment converts.";
     EXPORT = "E0503", "exported names clash",
@@ -100,7 +100,7 @@ codes! {
     UNSAFE = "E0604", "waived check is not allowed",
         "The code uses `unsafe_skip_check`. In dependencies it is denied unless the manifest allows that pack by name under `[verify] allow-unsafe`.";
     CONFORMANCE = "E0605", "instruction does not do what its body says",
-        "The C template of an instruction was run and computed something else than its body.";
+        "The C template of an instruction was run and computed something else than its body, or does not compile. The body is what schedules are proven against, so one of the two has to change.";
     MANIFEST = "E0606", "mistake in Exo.toml",
         "The manifest has an unknown key, a missing one, or a value of the wrong form. Unknown keys are mistakes, since a misspelt setting would silently do nothing; free keys belong under `[metadata]`.";
     LOCK = "E0607", "lockfile does not fit",

@@ -78,9 +78,10 @@ impl Setting {
     }
 }
 
-/// Elements between the first and the last, both included.
+/// Elements between the first and the last, both included; at most what 64 bits hold.
 fn span_of(extents: &[i64], strides: &[i64]) -> i64 {
-    1 + extents.iter().zip(strides).map(|(extent, stride)| (extent - 1) * stride).sum::<i64>()
+    let reach = |(extent, stride): (&i64, &i64)| extent.saturating_sub(1).saturating_mul(*stride);
+    extents.iter().zip(strides).map(reach).fold(1, i64::saturating_add)
 }
 
 /// Control arguments first but strides last, since strides follow from the data arguments between them.
@@ -290,7 +291,7 @@ fn distinct(extents: &[i64], strides: &[i64]) -> bool {
     let mut covered = 1;
     dims.into_iter().all(|(stride, extent)| {
         let apart = stride >= covered;
-        covered += (extent - 1) * stride;
+        covered = extent.saturating_sub(1).saturating_mul(stride).saturating_add(covered);
         apart
     })
 }

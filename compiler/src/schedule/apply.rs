@@ -8,7 +8,7 @@ use crate::checks::definition;
 use crate::cursor::Place;
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::loop_ir::validate::validate;
-use crate::loop_ir::{Lineage, Proc};
+use crate::loop_ir::{Lineage, Proc, extent};
 use crate::schedule::argument::{self, RawValue, written};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
 use crate::schedule::operator::{Operator, Value};
@@ -47,6 +47,9 @@ pub fn apply(
         operator.propose(procedure.ir(), &processed, solver).map_err(|refusal| call.explained(call.marked(refusal)))?;
     let Proposal { edited, obligation, relation } = proposal;
     let (mut proc, forward) = edited.finish();
+    if let Some(limit) = extent::exceeded(&proc) {
+        return Err(call.explained(too_large(operator.name(), &limit)));
+    }
     validate(&proc).map_err(|law| call.explained(broken(operator.name(), &law)))?;
     let waived = call.discharge(obligation, procedure.ir(), &proc, solver)?;
     proc.lineage = lineage(&proc.lineage, relation, waived);
@@ -80,6 +83,12 @@ fn lineage(old: &Lineage, relation: Relation, waived: Option<String>) -> Lineage
 fn broken(operator: &str, law: &str) -> Refusal {
     let message = format!("`{operator}` made a procedure that is not well formed: {law}");
     let hint = "this is a bug of the operator, not of your schedule; please report it";
+    Refusal::new(RefusalKind::Scheduling, operator, Diagnostic::error(codes::REFUSED, message).hint(hint))
+}
+
+fn too_large(operator: &str, limit: &str) -> Refusal {
+    let message = format!("the procedure would have {limit}");
+    let hint = "the usual cause is a step that copies code, repeated without end";
     Refusal::new(RefusalKind::Scheduling, operator, Diagnostic::error(codes::REFUSED, message).hint(hint))
 }
 

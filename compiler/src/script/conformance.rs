@@ -7,7 +7,7 @@ use starlark::values::list::ListRef;
 use starlark::values::{OwnedFrozenValue, Value};
 
 use crate::checks;
-use crate::codegen::conformance::{OPAQUE_REGISTERS, wrapper};
+use crate::codegen::conformance::{OPAQUE_REGISTERS, WRAPPER_SUFFIX, wrapper};
 use crate::contract::{TestOutcome, TestResult};
 use crate::diagnostic::codes;
 use crate::hardware::precision::Precision;
@@ -43,7 +43,7 @@ pub(crate) fn run(
     }
 }
 
-fn skipped(name: String, reason: String) -> TestResult {
+pub(crate) fn skipped(name: String, reason: String) -> TestResult {
     TestResult { outcome: TestOutcome::Skipped(reason), ..result(name, Ok(()), Record::default()) }
 }
 
@@ -65,13 +65,23 @@ fn run_wrapper(host: &Host, name: String, wrapper: &Arc<Proc>, machine: &Machine
         }
         Ok(Ok(Outcome::Wrong(mut diagnostic))) => {
             diagnostic.code = codes::CONFORMANCE;
+            // The author knows the instruction, not the proc around it.
+            diagnostic.message = diagnostic.message.replace(&format!("`{}`", wrapper.name), &instruction_word(wrapper));
+            if diagnostic.primary.is_none() {
+                diagnostic = diagnostic.at(&wrapper.span, "");
+            }
             result(name, Err(vec![diagnostic]), Record::default())
         }
     }
 }
 
+/// The instruction that a wrapper calls, in backquotes.
+fn instruction_word(wrapper: &Proc) -> String {
+    format!("`{}`", wrapper.name.strip_suffix(WRAPPER_SUFFIX).unwrap_or(&wrapper.name))
+}
+
 /// All instructions that a target names, in its order, each once.
-fn instructions(target: Value<'_>) -> Vec<Arc<Proc>> {
+pub(crate) fn instructions(target: Value<'_>) -> Vec<Arc<Proc>> {
     let mut found: Vec<Arc<Proc>> = Vec::new();
     let mut add = |value: Value<'_>| {
         let items = match ListRef::from_value(value) {

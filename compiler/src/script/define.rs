@@ -51,7 +51,10 @@ impl std::fmt::Display for RefusedValue {
     }
 }
 
-#[starlark_value(type = "refused_definition")]
+/// The type of [`RefusedValue`] in messages of the evaluator.
+pub(crate) const REFUSED_DEFINITION: &str = "refused_definition";
+
+#[starlark_value(type = REFUSED_DEFINITION)]
 impl<'v> StarlarkValue<'v> for RefusedValue {
     fn to_bool(&self) -> bool {
         false

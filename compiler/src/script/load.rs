@@ -12,7 +12,7 @@ use starlark::syntax::{AstModule, Dialect};
 use starlark::values::FrozenHeapName;
 
 use crate::diagnostic::{Diagnostic, codes, nearest};
-use crate::script::define::DefineValue;
+use crate::script::define::{DefineValue, REFUSED_DEFINITION};
 use crate::script::host::{Host, Source};
 use crate::script::values::modules::ModuleFunction;
 use crate::script::{errors, hooks, prelude};
@@ -231,15 +231,15 @@ pub(crate) fn contained<R>(body: impl FnOnce() -> starlark::Result<R>) -> starla
     };
     let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
     match text.or_else(|| payload.downcast_ref::<String>().cloned()) {
-        Some(text) if text.contains(OVERSIZED) => {
+        Some(text) if OVERSIZED.iter().any(|sign| text.contains(sign)) => {
             Err(errors::failed(vec![errors::limit("memory", "a value that keeps growing")]))
         }
         Some(_) | None => std::panic::resume_unwind(payload),
     }
 }
 
-/// What the evaluator's panic says when one value is too large. A panic hook may leave it out.
-pub(crate) const OVERSIZED: &str = "AlignedSize must not exceed";
+/// What the evaluator's panics say when one value, or one string, is too large.
+const OVERSIZED: [&str; 2] = ["AlignedSize must not exceed", "len overflow"];
 
 fn limit<'a>(host: &'a Host, eval: &mut Evaluator<'_, 'a, '_>) -> starlark::Result<()> {
     let other = starlark::Error::new_other;
@@ -283,8 +283,11 @@ fn evaluate(
                 diagnostic.notes.push(format!("while `{}` was evaluated", source.file.display_name));
             }
         }
-        // A refused definition explains whatever failed after it, so it comes first.
+        // A refused definition explains whatever failed after it, so it comes first, and alone where it was used.
         let mut all = refused_definitions(host, refused_before);
+        if !all.is_empty() {
+            diagnostics.retain(|diagnostic| !diagnostic.message.contains(REFUSED_DEFINITION));
+        }
         all.append(&mut diagnostics);
         all
     })?;

@@ -130,7 +130,10 @@ pub(crate) fn run(
             Outcome::Agreed { runner } => last = runner,
             Outcome::Wrong(diagnostic) => {
                 let sizes = interpret::compare::describe(&setting.controls(proc));
-                return Ok(Outcome::Wrong(diagnostic.note(format!("with {sizes}"))));
+                return Ok(Outcome::Wrong(match sizes.is_empty() {
+                    true => diagnostic,
+                    false => diagnostic.note(format!("with {sizes}")),
+                }));
             }
             Outcome::Unavailable { reason } => return Ok(Outcome::Unavailable { reason }),
         }

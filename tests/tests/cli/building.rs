@@ -56,13 +56,23 @@ fn generated_projects_check_test_and_build() {
                 built.prints(&["build/fresh-portable/saxpy.c", "build/manifest.json"]);
             }
             "target" => {
-                tested.prints(&["conformance::copy_4xf32 ... ok (native)"]);
+                tested.prints(&["conformance::load_4xf32 ... ok (native)", "conformance::store_4xf32 ... ok (native)"]);
             }
             _ => {
                 sandbox.run_in("fresh", &["build"]).exits(1).says(&["no kernels to build", "[[kernel]]"]);
             }
         }
     }
+}
+
+#[test]
+fn an_instruction_that_no_target_lists_is_named_as_not_run() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["new", "fresh", "--kind", "target"]).exits(0);
+    let lib = sandbox.read("work/fresh/src/lib.exo").replace(", store = store_4xf32)", ")");
+    sandbox.write("work/fresh/src/lib.exo", &lib);
+    let tested = sandbox.run_in("fresh", &["test", "conformance"]).exits(0);
+    tested.prints(&["load_4xf32 ... ok", "store_4xf32 ... skipped: no exported target lists it", "1 skipped"]);
 }
 
 #[test]

@@ -54,8 +54,14 @@ impl Operator for InlineAssign {
         let own = block_of(at, arguments)?;
         let reads = inlining.reads(&own, solver)?;
         let mut questions = inlining.dead_elsewhere(&own)?;
-        for read in &reads {
-            let to = read.statement().ok_or_else(|| arguments.bug(NoSuchPlace))?;
+        let mut readers = reads
+            .iter()
+            .map(|read| read.statement().ok_or(NoSuchPlace))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|gone| arguments.bug(gone))?;
+        // Reads of one statement follow each other.
+        readers.dedup();
+        for to in readers {
             let exprs = vec![write.rhs.clone()];
             questions.push(Question::Unchanged { side: Side::Before, from: at.clone(), to, exprs });
         }
