@@ -23,6 +23,14 @@ pub fn binary() -> &'static Path {
     })
 }
 
+/// Where cargo puts `exo` for the profile of a program of this workspace: tests run from `<target>/<profile>/deps/`, other
+/// programs from `<target>/<profile>/`.
+fn beside(program: &Path) -> Option<PathBuf> {
+    let folder = program.parent()?;
+    let profile = if folder.ends_with("deps") { folder.parent()? } else { folder };
+    Some(profile.join("exo"))
+}
+
 fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -32,8 +40,18 @@ fn build() -> PathBuf {
     }
     let output = command.output().unwrap_or_else(|error| panic!("cargo does not start: {error}"));
     assert!(output.status.success(), "exo-cli does not build:\n{}", String::from_utf8_lossy(&output.stderr));
-    // This test runs from `<target>/<profile>/deps/`.
     let this = std::env::current_exe().unwrap_or_else(|error| panic!("own path unknown: {error}"));
-    let profile = this.ancestors().nth(2).unwrap_or_else(|| panic!("{} is no cargo path", this.display()));
-    profile.join("exo")
+    beside(&this).unwrap_or_else(|| panic!("{} is no cargo path", this.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_binary_is_found_from_tests_and_from_programs() {
+        let exo = Some(PathBuf::from("/w/target/release/exo"));
+        assert_eq!(beside(Path::new("/w/target/release/deps/cli-0123")), exo);
+        assert_eq!(beside(Path::new("/w/target/release/bench")), exo);
+    }
 }
