@@ -2,9 +2,11 @@
 
 use exo_compiler::cursor::path;
 use exo_compiler::cursor::{BlockPlace, GapPlace, Path, Place, Side, Step};
+use exo_compiler::hardware::config::ConfigField;
 use exo_compiler::hardware::memory::Memory;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
+use exo_compiler::loop_ir::configuration::Touched;
 use exo_compiler::loop_ir::{ArgType, BinaryOp, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
 use exo_compiler::print::Names;
 use exo_compiler::schedule::apply::RawArguments;
@@ -101,6 +103,12 @@ impl<'a> Chooser<'a> {
         self.procedure.ir()
     }
 
+    /// A configuration field that the proc uses.
+    fn config_field(&mut self) -> Option<ConfigField> {
+        let used: Vec<ConfigField> = Touched::by_proc(self.proc()).all().into_iter().collect();
+        self.random.pick(&used).cloned()
+    }
+
     fn chance(&mut self, percent: u64) -> bool {
         self.random.below(100) < percent
     }
@@ -146,6 +154,8 @@ impl<'a> Chooser<'a> {
                 self.random.pick(&memories).cloned().map(RawValue::Memory)
             }
             Kind::Precision => self.random.pick(&Precision::ALL).copied().map(RawValue::Precision),
+            Kind::Config => self.config_field().map(|field| RawValue::Config(field.config().clone())),
+            Kind::ConfigField(_) => self.config_field().map(|field| RawValue::Text(field.name().to_string())),
             Kind::Procedure => self.callee().map(RawValue::Procedure),
             Kind::Stmt => self.statement(parameter, &|_| true),
             Kind::Block(size) => self.block(parameter, *size),
@@ -572,6 +582,7 @@ fn shape(block: &[Stmt]) -> String {
             StmtKind::Assign { rhs, .. } => format!("={}", form(rhs)),
             StmtKind::Reduce { rhs, .. } => format!("+{}", form(rhs)),
             StmtKind::Pass => "p".to_string(),
+            StmtKind::WriteConfig { field, .. } => format!("{field}="),
             StmtKind::If { body, orelse, .. } => format!("if({})({})", shape(body), shape(orelse)),
             StmtKind::For { body, .. } => format!("for({})", shape(body)),
             StmtKind::Alloc { .. } => "a".to_string(),
@@ -586,6 +597,7 @@ fn form(rhs: &Expr) -> String {
     match &rhs.kind {
         ExprKind::Read { .. } => "r".to_string(),
         ExprKind::Const(_) => "c".to_string(),
+        ExprKind::ReadConfig(field) => field.to_string(),
         ExprKind::Neg(operand) => format!("-{}", form(operand)),
         ExprKind::Binary { op, lhs, rhs } => format!("({}{}{})", form(lhs), op.text(), form(rhs)),
         ExprKind::Extern { function, args } => {
