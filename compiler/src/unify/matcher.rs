@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::Mismatch;
 use super::affine::{Affine, Atoms, Term};
 use super::shape::same_number;
+use crate::hardware::config::ConfigField;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::{self, Substitution};
 use crate::loop_ir::{Access, ArgType, BinaryOp, Const, Control, DataType, Expr, ExprKind, Proc, Stmt, StmtKind, Ty};
@@ -105,15 +106,7 @@ impl<'a> Matcher<'a> {
             }
             (StmtKind::Pass, StmtKind::Pass) => Ok(()),
             (StmtKind::WriteConfig { field: f, rhs: frhs }, StmtKind::WriteConfig { field: b, rhs: brhs }) => {
-                if f != b {
-                    return Err(Mismatch::new(format!("a write of `{b}` against one of `{f}`")));
-                }
-                match configuration::control(f) {
-                    None => self.data(frhs, brhs),
-                    Some(Control::Bool) => self.condition(frhs, brhs),
-                    Some(Control::Stride) => self.stride(frhs, brhs),
-                    Some(Control::Int | Control::Size | Control::Index) => self.equate(frhs, brhs),
-                }
+                self.write_config((f, frhs), (b, brhs))
             }
             (StmtKind::If { cond: fc, body: fb, orelse: fo }, StmtKind::If { cond: bc, body: bb, orelse: bo }) => {
                 self.condition(fc, bc)?;
@@ -168,6 +161,19 @@ impl<'a> Matcher<'a> {
                 | StmtKind::Window { .. },
                 _,
             ) => Err(Mismatch::new(format!("{} against {}", kind_word(b), kind_word(f)))),
+        }
+    }
+
+    fn write_config(&mut self, f: (&ConfigField, &Expr), b: (&ConfigField, &Expr)) -> Matched {
+        let ((f, frhs), (b, brhs)) = (f, b);
+        if f != b {
+            return Err(Mismatch::new(format!("a write of `{b}` against one of `{f}`")));
+        }
+        match configuration::control(f) {
+            None => self.data(frhs, brhs),
+            Some(Control::Bool) => self.condition(frhs, brhs),
+            Some(Control::Stride) => self.stride(frhs, brhs),
+            Some(Control::Int | Control::Size | Control::Index) => self.equate(frhs, brhs),
         }
     }
 

@@ -7,7 +7,7 @@ use exo_compiler::hardware::memory::Memory;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
 use exo_compiler::loop_ir::configuration::Touched;
-use exo_compiler::loop_ir::{ArgType, BinaryOp, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
+use exo_compiler::loop_ir::{ArgType, BinaryOp, Control, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
 use exo_compiler::print::Names;
 use exo_compiler::schedule::apply::RawArguments;
 use exo_compiler::schedule::argument::RawValue;
@@ -15,6 +15,7 @@ use exo_compiler::schedule::{Cursor, Kind, Operator, Procedure};
 use exo_compiler::symbol::Sym;
 
 use super::places::{Visible, accesses, expressions, statements, visible};
+use super::shape::shape;
 
 /// Chooses the arguments of one call.
 pub struct Chooser<'a> {
@@ -571,38 +572,5 @@ impl<'a> Chooser<'a> {
             });
         }
         Some(format!("{name}[{}]", pieces.join(", ")))
-    }
-}
-
-/// The kinds of statements in a block and how they nest.
-fn shape(block: &[Stmt]) -> String {
-    block
-        .iter()
-        .map(|stmt| match &stmt.kind {
-            StmtKind::Assign { rhs, .. } => format!("={}", form(rhs)),
-            StmtKind::Reduce { rhs, .. } => format!("+{}", form(rhs)),
-            StmtKind::Pass => "p".to_string(),
-            StmtKind::WriteConfig { field, .. } => format!("{field}="),
-            StmtKind::If { body, orelse, .. } => format!("if({})({})", shape(body), shape(orelse)),
-            StmtKind::For { body, .. } => format!("for({})", shape(body)),
-            StmtKind::Alloc { .. } => "a".to_string(),
-            StmtKind::Call { .. } => "c".to_string(),
-            StmtKind::Window { .. } => "w".to_string(),
-        })
-        .collect()
-}
-
-/// The operations of a right side.
-fn form(rhs: &Expr) -> String {
-    match &rhs.kind {
-        ExprKind::Read { .. } => "r".to_string(),
-        ExprKind::Const(_) => "c".to_string(),
-        ExprKind::ReadConfig(field) => field.to_string(),
-        ExprKind::Neg(operand) => format!("-{}", form(operand)),
-        ExprKind::Binary { op, lhs, rhs } => format!("({}{}{})", form(lhs), op.text(), form(rhs)),
-        ExprKind::Extern { function, args } => {
-            format!("{}({})", function.name, args.iter().map(form).collect::<Vec<_>>().join(","))
-        }
-        ExprKind::Window { .. } | ExprKind::Stride { .. } => "w".to_string(),
     }
 }
