@@ -7,7 +7,7 @@ use exo_compiler::hardware::memory::Memory;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
 use exo_compiler::loop_ir::configuration::Touched;
-use exo_compiler::loop_ir::{ArgType, BinaryOp, Control, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
+use exo_compiler::loop_ir::{ArgType, BinaryOp, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
 use exo_compiler::print::Names;
 use exo_compiler::schedule::apply::RawArguments;
 use exo_compiler::schedule::argument::RawValue;
