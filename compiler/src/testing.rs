@@ -26,6 +26,8 @@ pub(crate) fn avx2() -> Memory {
             kind: MemoryKind::User,
             can_read: false,
             capacity: None,
+            units: None,
+            copies: None,
         })
     })
     .clone()

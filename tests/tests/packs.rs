@@ -57,3 +57,23 @@ fn neon_and_its_instructions_pass() {
 fn avx2_and_its_instructions_pass() {
     passes("avx2", 47);
 }
+
+#[test]
+fn avx512_and_its_instructions_pass() {
+    passes("avx512", 28);
+}
+
+#[test]
+fn rvv_and_its_instructions_pass() {
+    passes("rvv", 21);
+}
+
+#[test]
+fn sve_and_its_instructions_pass() {
+    passes("sve", 54);
+}
+
+#[test]
+fn amx_and_its_instructions_pass() {
+    passes("amx", 17);
+}
