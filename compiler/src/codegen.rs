@@ -9,7 +9,6 @@ pub mod usage;
 pub mod liveness;
 pub mod intervals;
 pub mod precision;
-pub mod numbered;
 pub mod prepare;
 pub mod unit;
 pub mod memory;
@@ -91,7 +90,7 @@ fn parts(procs: &[Arc<Proc>], emulate: bool, hooks: &dyn Hooks) -> Result<Parts,
         reach.functions.iter().map(|function| (function, Declarations::of(&function.proc))).collect();
     for (function, declarations) in &emitted {
         if function.proc.instr.is_none() || emulate {
-            prepare::check(&function.proc, declarations, unit.emulate, &mut unit.errors);
+            prepare::check(&function.proc, declarations, &mut unit.errors);
         }
     }
     if !unit.errors.is_empty() {

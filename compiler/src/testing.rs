@@ -26,7 +26,6 @@ pub(crate) fn avx2() -> Memory {
             kind: MemoryKind::User,
             can_read: false,
             capacity: None,
-            units: None,
             copies: None,
         })
     })

@@ -72,8 +72,3 @@ fn rvv_and_its_instructions_pass() {
 fn sve_and_its_instructions_pass() {
     passes("sve", 54);
 }
-
-#[test]
-fn amx_and_its_instructions_pass() {
-    passes("amx", 17);
-}

@@ -172,6 +172,8 @@ impl Copies<'_> {
         for (dim, extent) in self.ty.shape.iter().filter_map(build::int_value).enumerate() {
             template = template.replace(&format!("{{d{dim}}}"), &extent.to_string());
         }
+        let count: i64 = self.ty.shape.iter().filter_map(build::int_value).product();
+        template = template.replace("{count}", &count.to_string());
         Some(template)
     }
 

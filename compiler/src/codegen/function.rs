@@ -9,11 +9,9 @@ use crate::codegen::intervals::Intervals;
 use crate::codegen::liveness;
 use crate::codegen::memory::CBuffer;
 use crate::codegen::names::Scope;
-use crate::codegen::numbered::Units;
 use crate::codegen::precision;
 use crate::codegen::unit::{Layout, Unit};
 use crate::codegen::usage::Touched;
-use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::memory::Memory;
 use crate::loop_ir::declarations::{Declaration, Declarations};
 use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
@@ -44,7 +42,6 @@ pub struct FunctionLowering<'u, 'a> {
     pub intervals: Intervals,
     /// Strides of window parameters that an assert fixes.
     pub asserted_strides: BTreeMap<(Sym, usize), i64>,
-    units: Units,
     touched: Arc<Touched>,
     proc: &'u Proc,
 }
@@ -59,7 +56,6 @@ pub fn lower(unit: &mut Unit<'_>, proc: &Arc<Proc>, declarations: Declarations, 
         names: Scope::new(functions),
         intervals: Intervals::of(proc),
         asserted_strides: asserted_strides(proc),
-        units: Units::default(),
         touched,
         proc,
     };
@@ -262,8 +258,7 @@ impl FunctionLowering<'_, '_> {
     fn alloc(&mut self, name: &Sym, ty: &DataType, memory: &Memory, span: &Span, out: &mut Vec<CStmt>) {
         let extents: Vec<CExpr> = ty.shape.iter().map(|extent| self.subscript(extent)).collect();
         let variable = self.names.get(name).to_string();
-        let Some(unit) = self.unit_of(name, memory, span) else { return };
-        let buffer = CBuffer { memory, name: &variable, ty: ty.precision.c_type(), extents: &extents, unit, span };
+        let buffer = CBuffer { memory, name: &variable, ty: ty.precision.c_type(), extents: &extents, span };
         let Some(text) = self.unit.alloc(&buffer) else { return };
         // A buffer that nothing reads would be reported as set but unused; a heap pointer is used by its `free`.
         let declares = self.unit.layout(memory) != Layout::User
@@ -283,27 +278,7 @@ impl FunctionLowering<'_, '_> {
         };
         let extents: Vec<CExpr> = ty.shape.iter().map(|extent| self.subscript(extent)).collect();
         let variable = self.names.get(name).to_string();
-        self.units.release(&mem, name);
-        let ty = ty.precision.c_type();
-        let buffer = CBuffer { memory: &mem, name: &variable, ty, extents: &extents, unit: None, span };
+        let buffer = CBuffer { memory: &mem, name: &variable, ty: ty.precision.c_type(), extents: &extents, span };
         self.unit.free(&buffer)
-    }
-
-    /// The unit that a new buffer takes; `None` inside in memories without units, `None` outside after an error.
-    fn unit_of(&mut self, name: &Sym, memory: &Memory, span: &Span) -> Option<Option<usize>> {
-        let Some(units) = memory.units.filter(|_| self.unit.layout(memory) == Layout::User) else { return Some(None) };
-        match self.units.take(memory, units, name) {
-            Ok(unit) => Some(Some(unit)),
-            Err(holders) => {
-                let holders: Vec<String> = holders.iter().map(|holder| format!("`{holder}`")).collect();
-                self.unit.errors.push(
-                    Diagnostic::error(codes::MEMORY, format!("{} has no unit left for `{name}`", memory.name()))
-                        .at(span, "allocated here")
-                        .note(format!("its {units} units hold {}", holders.join(", ")))
-                        .hint("use fewer buffers at a time: `reuse_buffer`, or `sink_alloc` into the loops that need them"),
-                );
-                None
-            }
-        }
     }
 }

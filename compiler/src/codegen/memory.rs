@@ -15,8 +15,6 @@ pub struct CBuffer<'b> {
     pub name: &'b str,
     pub ty: &'static str,
     pub extents: &'b [CExpr],
-    /// Its unit, in memories of numbered units.
-    pub unit: Option<usize>,
     pub span: &'b Span,
 }
 
@@ -52,8 +50,7 @@ impl Unit<'_> {
         match self.layout(buffer.memory) {
             Layout::User => {
                 let shape = self.extents_text(buffer);
-                let question =
-                    MemoryQuestion::Alloc { name: buffer.name, c_type: buffer.ty, shape: &shape, unit: buffer.unit };
+                let question = MemoryQuestion::Alloc { name: buffer.name, c_type: buffer.ty, shape: &shape };
                 let errors = self.errors.len();
                 match self.ask(buffer.memory, &question, buffer.span) {
                     Some(text) => Some(CStmt::Raw(text)),

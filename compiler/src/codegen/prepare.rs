@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::codegen::{numbered, precision};
+use crate::codegen::precision;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::memory::MemoryKind;
 use crate::loop_ir::declarations::Declarations;
@@ -15,10 +15,7 @@ use crate::source::Span;
 use crate::symbol::Sym;
 
 /// Appends every reason why `proc` has no C. Callees are checked on their own.
-pub fn check(proc: &Proc, declarations: &Declarations, emulate: bool, errors: &mut Vec<Diagnostic>) {
-    if !emulate {
-        numbered::check(proc, declarations, errors);
-    }
+pub fn check(proc: &Proc, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
     visit::each_stmt(&proc.body, &mut |stmt| match &stmt.kind {
         StmtKind::Assign { name, rhs, .. } | StmtKind::Reduce { name, rhs, .. } => {
             if let Some(target) = declarations.precision(name) {

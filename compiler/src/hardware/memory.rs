@@ -19,14 +19,12 @@ pub struct MemoryDefinition {
     pub can_read: bool,
     /// Bytes (or registers) it holds, for analyses; `None` when unlimited.
     pub capacity: Option<i64>,
-    /// It consists of this many numbered units, of which each live buffer takes one; its `alloc` is told which.
-    pub units: Option<usize>,
     /// How tests fill and read a buffer of it, where its variables are not the bytes of their elements.
     pub copies: Option<Copies>,
 }
 
 /// C templates between a whole buffer and ordinary memory. They may say `{register}` (the variable), `{elements}` (a
-/// pointer to the first of the dense elements) and `{d0}`, `{d1}`, … (the extents).
+/// pointer to the first of the dense elements), `{count}` (how many), and `{d0}`, `{d1}`, … (the extents).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copies {
     pub fill: String,
@@ -75,7 +73,6 @@ impl Memory {
             kind,
             can_read: true,
             capacity: None,
-            units: None,
             copies: None,
         })
     }
@@ -127,8 +124,6 @@ pub enum MemoryQuestion<'a> {
         name: &'a str,
         c_type: &'a str,
         shape: &'a [String],
-        /// The unit that the buffer takes, in memories of numbered units.
-        unit: Option<usize>,
     },
     Free {
         name: &'a str,

@@ -120,12 +120,7 @@ impl Hooks for ScriptHooks<'_, '_, '_, '_> {
         let nowhere = heap.alloc("");
         let arguments = match question {
             MemoryQuestion::Global => vec![],
-            MemoryQuestion::Alloc { name, c_type, shape, unit } => {
-                let number = unit.and_then(|unit| i32::try_from(unit).ok()).map(|unit| heap.alloc(unit));
-                let usual = [heap.alloc(*name), heap.alloc(*c_type), list(shape), nowhere];
-                usual.into_iter().chain(number).collect()
-            }
-            MemoryQuestion::Free { name, c_type, shape } => {
+            MemoryQuestion::Alloc { name, c_type, shape } | MemoryQuestion::Free { name, c_type, shape } => {
                 vec![heap.alloc(*name), heap.alloc(*c_type), list(shape), nowhere]
             }
             MemoryQuestion::Window { c_type, is_window, base, indices, strides } => {

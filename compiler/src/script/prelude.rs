@@ -170,9 +170,8 @@ fn natives(builder: &mut GlobalsBuilder) {
         Ok(FormattedValue { text: text.to_string(), holes })
     }
 
-    /// A memory of user code; the C text comes from its functions. `units`: it is that many numbered units (tiles), one for
-    /// each live buffer, and `alloc` gets the number as a fifth argument. `fill` and `drain`: C templates for conformance
-    /// tests, between a buffer `{register}` and dense `{elements}` of extents `{d0}`, `{d1}`.
+    /// A memory of user code; the C text comes from its functions. `fill` and `drain`: C templates for conformance tests,
+    /// between a buffer `{register}` and dense `{elements}`, `{count}` of them, of extents `{d0}`, `{d1}`.
     fn memory<'v>(
         #[starlark(require = pos)] name: &str,
         #[starlark(require = named, default = NoneOr::None)] alloc: NoneOr<Value<'v>>,
@@ -185,7 +184,6 @@ fn natives(builder: &mut GlobalsBuilder) {
         #[starlark(require = named, default = NoneOr::None)] global_: NoneOr<Value<'v>>,
         #[starlark(require = named, default = NoneOr::None)] base: NoneOr<&MemoryValue>,
         #[starlark(require = named, default = NoneOr::None)] capacity: NoneOr<i64>,
-        #[starlark(require = named, default = NoneOr::None)] units: NoneOr<i32>,
         #[starlark(require = named, default = NoneOr::None)] fill: NoneOr<&str>,
         #[starlark(require = named, default = NoneOr::None)] drain: NoneOr<&str>,
         eval: &mut Evaluator<'v, '_, '_>,
@@ -197,13 +195,6 @@ fn natives(builder: &mut GlobalsBuilder) {
             (None, None) => base.as_ref().and_then(|base| base.copies.clone()),
             (Some(_), None) | (None, Some(_)) => return Err(malformed_memory(name, "`fill` and `drain` go together")),
         };
-        let units = match units.into_option() {
-            None => base.as_ref().and_then(|base| base.units),
-            Some(units) => match usize::try_from(units) {
-                Ok(units) if units > 0 => Some(units),
-                Ok(_) | Err(_) => return Err(malformed_memory(name, "`units` is a positive number")),
-            },
-        };
         let memory = Memory::new(MemoryDefinition {
             identity: Identity::fresh(),
             name: name.to_string(),
@@ -211,7 +202,6 @@ fn natives(builder: &mut GlobalsBuilder) {
             kind: MemoryKind::User,
             can_read,
             capacity: capacity.into_option(),
-            units,
             copies,
         });
         let mut functions = SmallMap::new();
