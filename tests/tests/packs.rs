@@ -12,7 +12,8 @@ fn copy(from: &Path, to: &Path) {
         let target = to.join(path.file_name().unwrap_or_default());
         if path.is_dir() {
             copy(&path, &target);
-        } else {
+        } else if path.file_name().is_some_and(|name| name != "Exo.lock") {
+            // A lockfile that somebody's `exo test` left there records the packs of another build.
             std::fs::copy(&path, &target).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         }
     }
