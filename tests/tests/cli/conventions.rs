@@ -13,6 +13,8 @@ fn usage_errors_exit_with_2_and_help_with_0() {
     let help = sandbox.run(&["--help"]).exits(0).prints(&["Usage: exo", "build", "verify"]);
     assert!(!help.stdout.contains("__verify"), "{}", help.stdout);
     sandbox.run(&["--version"]).exits(0).prints(&["exo 0."]);
+    let nothing = sandbox.run(&["--locked"]).exits(2).says(&["Usage: exo", "build"]);
+    assert!(!nothing.stderr.contains("__verify"), "{}", nothing.stderr);
     sandbox.run(&["-C", "nowhere", "check"]).exits(2).says(&["-C names `nowhere`, which is no folder"]);
     sandbox.run(&["--manifest-path", "x.toml", "check"]).exits(2).says(&["--manifest-path names `x.toml`"]);
 }
@@ -47,6 +49,10 @@ fn explain_and_help_answer_or_name_what_is_near() {
     sandbox.run(&["help", "divde_loop"]).exits(2).says(&["no help about `divde_loop`", "did you mean `divide_loop`"]);
     let operators = sandbox.run(&["help", "operators", "--format", "json"]).exits(0).json();
     assert!(operators.as_array().unwrap().iter().any(|operator| operator["name"] == "stage_mem"));
+    sandbox.run(&["help", "neon_conv2d"]).exits(0).prints(&["neon-conv2d 1.", "function", "schedule(p, target"]);
+    let page = sandbox.run(&["help", "neon", "--format", "json"]).exits(0).json();
+    assert!(page["modules"].as_array().unwrap().iter().any(|module| module["import"] == "neon.f32"));
+    sandbox.run(&["help", "nean"]).exits(2).says(&["no help about `nean`", "did you mean `neon`"]);
     sandbox.run(&["help", "environment"]).exits(0).prints(&["EXO_CACHE_DIR", "NO_COLOR", "EXO_TEST_KILL_AT"]);
 }
 
