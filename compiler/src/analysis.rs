@@ -24,6 +24,8 @@ pub mod fission;
 pub mod folding;
 pub mod liveness;
 pub mod stability;
+pub mod config_change;
+pub mod steady;
 pub mod conditions;
 
 pub use conditions::{Question, Side, Unproven};

@@ -354,7 +354,7 @@ pub(crate) fn left_by(callee: &Proc) -> Vec<(ConfigField, Option<Expr>)> {
 }
 
 /// A value of a callee's in terms of the caller's; `None` for one that cannot be said there.
-fn instantiated(value: &Expr, callee: &Proc, args: &[Expr], scope: &Declarations) -> Option<Expr> {
+pub(crate) fn instantiated(value: &Expr, callee: &Proc, args: &[Expr], scope: &Declarations) -> Option<Expr> {
     let mut known = true;
     let actual = |symbol: &Sym| callee.args.iter().zip(args).find(|(formal, _)| formal.name == *symbol);
     let result = map_expr(value, &mut |node| match &node.kind {

@@ -75,6 +75,7 @@ fn element(facts: &Facts, buffer: &Sym, window: &[Access]) -> Option<Cell> {
         guard,
         exact: true,
         ticks: Vec::new(),
+        stored: None,
         at: Path::root(),
     })
 }

@@ -9,6 +9,7 @@ use crate::analysis::idempotence;
 use crate::analysis::iterations::{before, bounds, loop_at};
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
+use crate::analysis::steady::{steady, without};
 use crate::cursor::path::{self, Path, Step};
 use crate::loop_ir::{Proc, Stmt, StmtKind, configuration, visit};
 
@@ -30,7 +31,15 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
         return Err(Unproven::new(condition).at(scope));
     }
     let facts = Facts::at(proc, scope);
-    let (a, b) = halves(proc, scope, looped.body, split, &facts, solver);
+    let inside = inside(proc, scope, &facts);
+    let (a, b) = halves(scope, looped.body, split, &inside, solver);
+    let (raw_a, raw_b) = (a.clone(), b.clone());
+    let mut within = facts.clone();
+    bounds(&facts, looped, looped.iter).into_iter().for_each(|formula| within.add(formula));
+    let mut whole = a.clone();
+    whole.cells.extend(b.cells.iter().cloned());
+    let settled = steady(looped.body, &[looped.iter], &whole, &inside.scope, &within, solver);
+    let (a, b) = (without(&a, &settled), without(&b, &settled));
     let (later, fresh) = a.of_other_iteration(&[looped.iter]);
     let Some(next) = fresh.first() else { return Err(misplaced("the iterator")) };
     let mut apart = facts.clone();
@@ -40,29 +49,25 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
     before(looped.iter, next).into_iter().for_each(|formula| apart.add(formula));
     // The message names the second half first: that is the order in which the loop runs the two.
     let Err(meeting) = overlap::first_meeting(&apart, &b, &later, &[], &order_matters, solver) else { return Ok(()) };
-    let mut within = facts.clone();
-    bounds(&facts, looped, looped.iter).into_iter().for_each(|formula| within.add(formula));
-    if !visit::block_mentions(first, looped.iter) && runs_once(&facts, &a, &b, &within, solver) {
+    if !visit::block_mentions(first, looped.iter) && runs_once(&facts, &raw_a, &raw_b, &within, solver) {
         return Ok(());
     }
     Err(conflict(proc, &meeting, "the first half of later iterations may run before the second half of earlier ones"))
 }
 
-/// The effects of both halves of a body, found in one walk.
-fn halves(
-    proc: &Proc,
-    scope: &Path,
-    body: &[Stmt],
-    split: usize,
-    facts: &Facts,
-    solver: &mut Solver,
-) -> (Effects, Effects) {
+/// What is known at the start of some iteration.
+fn inside(proc: &Proc, scope: &Path, facts: &Facts) -> Facts {
     let mut inside = facts.clone();
     if let Some(stmt) = path::stmt(proc, scope) {
         config_flow::enter_loop(stmt, &mut inside.scope, &mut Unknowns::Dropped);
     }
+    inside
+}
+
+/// The effects of both halves of a body, found in one walk.
+fn halves(scope: &Path, body: &[Stmt], split: usize, inside: &Facts, solver: &mut Solver) -> (Effects, Effects) {
     let place = crate::analysis::iterations::body_run(scope, 0, body.len());
-    let whole = commute::effects_in(body, &place, &inside, solver);
+    let whole = commute::effects_in(body, &place, inside, solver);
     let (mut a, mut b) = (Effects::default(), Effects::default());
     for cell in whole.cells {
         let position = cell.at.0.get(scope.0.len()).and_then(|step| step.in_list());
