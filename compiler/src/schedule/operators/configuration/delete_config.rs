@@ -7,7 +7,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::cursor::path::{self, BlockPlace};
 use crate::diagnostic::Refusal;
-use crate::loop_ir::Proc;
+use crate::loop_ir::{Proc, StmtKind};
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::configuration::writing::terms;
@@ -56,6 +56,9 @@ def f(x: [f32][8, 8] @ DRAM, y: f32[8] @ DRAM):
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("stmt_cursor")?;
         let stmt = path::stmt(proc, at).ok_or_else(|| arguments.argument("the cursor points to nothing"))?;
+        if matches!(stmt.kind, StmtKind::Alloc { .. } | StmtKind::Window { .. }) {
+            return Err(arguments.scheduling("a declaration does not write configuration state"));
+        }
         let place = BlockPlace::of_statement(at).ok_or_else(|| arguments.argument("not a statement"))?;
         let (question, relation) = terms(proc, Side::Before, at, stmt, solver);
         let mut editor = Editor::new(proc);
