@@ -47,7 +47,9 @@ fn updates_that_cannot_be_leave_the_lockfile_as_it_was() {
 fn new_raw_c_is_accepted_or_the_update_is_refused() {
     let sandbox = Sandbox::new();
     let lib = |text: &str| {
-        format!("@instr(\"{text}\")\ndef set(x: [f32][1]):\n    x[0] = 0.0\n\ntarget = target(name = \"t\", instructions = [set])\n")
+        format!(
+            "@instr(\"{text}\")\ndef set(x: [f32][1]):\n    x[0] = 0.0\n\ntarget = target(name = \"t\", instructions = [set])\n"
+        )
     };
     sandbox.pack("chip", "1.0.0", "", &[("src/lib.exo", &lib("*(&{x_data}) = 0;"))]);
     sandbox.pack("chip", "1.1.0", "", &[("src/lib.exo", &lib("*(&{x_data}) = 0.0f;"))]);
@@ -56,7 +58,12 @@ fn new_raw_c_is_accepted_or_the_update_is_refused() {
     sandbox.run(&["update", "chip", "--precise", "1.0.0", "--accept-raw-c"]).exits(0);
     let before = sandbox.state();
     let refused = sandbox.run(&["update"]).exits(1);
-    refused.says(&["the update changes raw C", "chip 1.0.0 -> 1.1.0: raw C", "--accept-raw-c", "Exo.lock is as it was"]);
+    refused.says(&[
+        "the update changes raw C",
+        "chip 1.0.0 -> 1.1.0: raw C",
+        "--accept-raw-c",
+        "Exo.lock is as it was",
+    ]);
     assert_eq!(sandbox.state(), before);
     sandbox.run(&["update", "--accept-raw-c"]).exits(0).prints(&["chip 1.0.0 -> 1.1.0"]);
     let audit = sandbox.run(&["audit"]).exits(0);
