@@ -120,11 +120,7 @@ impl<'a> Matcher<'a> {
                 if fm != bm {
                     return Err(Mismatch::new(format!("loop `{bi}` is `{}`, not `{}`", bm.word(), fm.word())));
                 }
-                // Bounds are read before the iterator exists.
-                self.equate(fl, bl)?;
-                self.equate(fh, bh)?;
-                self.locals.insert(fi.clone(), bi.clone());
-                self.iterators.insert(fi.clone(), build::index(bi));
+                self.bounds((fi, fl, fh), (bi, bl, bh))?;
                 self.block(fb, bb)
             }
             (
@@ -162,6 +158,15 @@ impl<'a> Matcher<'a> {
                 _,
             ) => Err(Mismatch::new(format!("{} against {}", kind_word(b), kind_word(f)))),
         }
+    }
+
+    /// Bounds are read before the iterator exists.
+    fn bounds(&mut self, f: (&Sym, &Expr, &Expr), b: (&Sym, &Expr, &Expr)) -> Matched {
+        self.equate(f.1, b.1)?;
+        self.equate(f.2, b.2)?;
+        self.locals.insert(f.0.clone(), b.0.clone());
+        self.iterators.insert(f.0.clone(), build::index(b.0));
+        Ok(())
     }
 
     fn write_config(&mut self, f: (&ConfigField, &Expr), b: (&ConfigField, &Expr)) -> Matched {
