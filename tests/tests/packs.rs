@@ -84,3 +84,8 @@ fn rvv_and_its_instructions_pass() {
 fn sve_and_its_instructions_pass() {
     passes("sve", 54);
 }
+
+#[test]
+fn gemmini_and_its_instructions_pass() {
+    passes("gemmini", 80);
+}
