@@ -8,7 +8,7 @@ use crate::cursor::Editor;
 use crate::cursor::path::{self, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{ExprKind, Proc, StmtKind, build};
+use crate::loop_ir::{Proc, StmtKind, Ty, build};
 use crate::schedule::obligation::{Obligation, ProofStep, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::configuration::writing::{check_type, precision, terms};
@@ -64,6 +64,10 @@ def f(scale: f32 @ DRAM, x: f32[8] @ DRAM):
         let value = path::expr(proc, at).ok_or_else(|| arguments.argument("the cursor points to no expression"))?;
         let declarations = Declarations::of(proc);
         check_type(value, field, &declarations, arguments)?;
+        if value.ty == Ty::INT {
+            let message = "an integer literal stays: index arithmetic multiplies and divides by literals only";
+            return Err(arguments.scheduling(message));
+        }
         let wanted = precision(field);
         if wanted.is_some_and(|wanted| precisions(value, &declarations).iter().any(|own| own.concrete() != wanted)) {
             return Err(arguments.argument(format!("`{field}` has another precision than the expression")));
@@ -77,7 +81,7 @@ def f(scale: f32 @ DRAM, x: f32[8] @ DRAM):
         }
         let write = StmtKind::WriteConfig { field: field.clone(), rhs: value.clone() };
         let write = build::stmt(write, &Span::none());
-        let read = build::expr(ExprKind::ReadConfig(field.clone()), value.ty, &value.span);
+        let read = build::read_config(field);
         let (parent, orelse, position) =
             stmt.list_position().ok_or_else(|| arguments.argument("the expression belongs to no statement"))?;
         let mut editor = Editor::new(proc);
