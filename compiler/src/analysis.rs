@@ -26,6 +26,8 @@ pub mod liveness;
 pub mod stability;
 pub mod config_change;
 pub mod steady;
+pub mod untouched;
+pub mod recompute;
 pub mod conditions;
 
 pub use conditions::{Question, Side, Unproven};

@@ -7,7 +7,8 @@ use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
 use crate::analysis::solver::Solver;
 use crate::analysis::{
-    commute, config_change, filling, fission, folding, idempotence, iterations, liveness, stability,
+    commute, config_change, filling, fission, folding, idempotence, iterations, liveness, recompute, stability,
+    untouched,
 };
 use crate::checks::definition;
 use crate::cursor::Path;
@@ -31,6 +32,8 @@ impl Question {
             | Question::DeadAfter { side, .. }
             | Question::DeadBetweenIterations { side, .. }
             | Question::FilledFirst { side, .. }
+            | Question::Untouched { side, .. }
+            | Question::Recompute { side, .. }
             | Question::Folds { side, .. }
             | Question::Unchanged { side, .. }
             | Question::ConfigKept { side, .. }
@@ -74,6 +77,10 @@ impl Question {
             Question::FilledFirst { block, buffer, window, .. } => {
                 filling::filled_first(proc, block, buffer, window, solver)
             }
+            Question::Untouched { block, buffer, window, .. } => {
+                untouched::untouched(proc, block, buffer, window, solver)
+            }
+            Question::Recompute { scope, within, .. } => recompute::recompute(proc, scope, within, solver),
             Question::Unchanged { from, to, exprs, .. } => stability::unchanged(proc, from, to, exprs, solver),
         }
     }

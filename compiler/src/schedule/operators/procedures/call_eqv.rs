@@ -98,7 +98,7 @@ def f(y: f32[4, 8] @ DRAM):
             }
         };
         questions.extend(parallel::around(proc, at));
-        Ok(Proposal { edited: editor, obligation: Obligation::Proven(questions), relation })
+        Ok(Proposal::related(editor, Obligation::Proven(questions), relation))
     }
 }
 
