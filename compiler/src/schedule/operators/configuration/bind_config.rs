@@ -9,6 +9,7 @@ use crate::cursor::path::{self, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Proc, StmtKind, Ty, build};
+use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, ProofStep, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::configuration::writing::{check_type, precision, terms};
@@ -59,6 +60,10 @@ def f(scale: f32 @ DRAM, x: f32[8] @ DRAM):
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("write", "the new write"), ("read", "the read of the field")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let (at, field) = (arguments.path("var_cursor")?, arguments.config_field("field")?);
         let value = path::expr(proc, at).ok_or_else(|| arguments.argument("the cursor points to no expression"))?;
@@ -97,6 +102,7 @@ def f(scale: f32 @ DRAM, x: f32[8] @ DRAM):
             // The read directly follows the write of its value.
             ProofStep { before: written, after: editor.proc().clone(), questions: Vec::new() },
         ];
-        Ok(Proposal { edited: editor, obligation: Obligation::Steps(steps), relation })
+        let results = vec![Returned::node(&stmt), Returned::node(&place)];
+        Ok(Proposal::related(editor, Obligation::Steps(steps), relation).returning(results))
     }
 }

@@ -63,6 +63,6 @@ def f(x: [f32][8, 8] @ DRAM, y: f32[8] @ DRAM):
         let (question, relation) = terms(proc, Side::Before, at, stmt, solver);
         let mut editor = Editor::new(proc);
         editor.delete(&place).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal { edited: editor, obligation: Obligation::Proven(vec![question]), relation })
+        Ok(Proposal::related(editor, Obligation::Proven(vec![question]), relation))
     }
 }

@@ -10,6 +10,7 @@ use crate::cursor::path::Step;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Const, Expr, ExprKind, Proc, StmtKind, Ty, build, configuration};
+use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::configuration::writing::{bounds, check_type, terms};
@@ -61,6 +62,10 @@ def f(x: [f32][8, 8] @ DRAM, y: f32[8] @ DRAM):
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("write", "the new write")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let gap = arguments.gap("gap_cursor")?;
         let field = arguments.config_field("field")?;
@@ -75,7 +80,8 @@ def f(x: [f32][8, 8] @ DRAM, y: f32[8] @ DRAM):
         let (question, relation) = terms(editor.proc(), Side::After, &at, &write, solver);
         let mut questions = vec![question];
         questions.extend(bounds(&rhs, &declarations));
-        Ok(Proposal { edited: editor, obligation: Obligation::Proven(questions), relation })
+        let results = vec![Returned::node(&at)];
+        Ok(Proposal::related(editor, Obligation::Proven(questions), relation).returning(results))
     }
 }
 
