@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::analysis::solver::Solver;
 use crate::cursor::{BlockPlace, GapPlace, Path, Place, Side, path};
@@ -423,6 +424,19 @@ fn forwards(before: &Procedure, after: &Procedure, log: &[String]) {
     });
 }
 
+/// Whether two callees have one name, so that text cannot tell them apart.
+fn ambiguous(proc: &Proc) -> bool {
+    let mut known: BTreeMap<String, Arc<Proc>> = BTreeMap::new();
+    let mut found = false;
+    crate::loop_ir::visit::each_stmt(&proc.body, &mut |stmt| {
+        if let StmtKind::Call { callee, .. } = &stmt.kind {
+            let first = known.entry(callee.name.to_string()).or_insert_with(|| callee.clone());
+            found |= first != callee;
+        }
+    });
+    found
+}
+
 /// Runs a random schedule; panics with the step that broke something. How many steps each operator made.
 fn run(text: &str, seed: u64, attempts: usize, made: &mut BTreeMap<&'static str, usize>) {
     let all: Vec<Procedure> = procs(text).into_iter().map(Procedure::new).collect();
@@ -452,8 +466,10 @@ fn run(text: &str, seed: u64, attempts: usize, made: &mut BTreeMap<&'static str,
         let comparison = compare(now.ir(), after.ir(), &options);
         assert!(comparison.is_equal(), "seed {seed}: {comparison:?}\n{}", log.join("\n\n"));
         let text = log.join("\n\n");
-        let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| reads_back(after.ir())));
-        assert!(read.is_ok(), "seed {seed}: does not read back\n{text}");
+        if !ambiguous(after.ir()) {
+            let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| reads_back(after.ir())));
+            assert!(read.is_ok(), "seed {seed}: does not read back\n{text}");
+        }
         forwards(&now, &after, &log);
         *made.entry(operator.name()).or_default() += 1;
         now = after;
