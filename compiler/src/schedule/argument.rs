@@ -222,6 +222,7 @@ impl Reader<'_> {
                 other => Err(self.wrong_kind("a procedure", other)),
             },
             Kind::NewExpr(context) => self.new_expr(context, raw),
+            Kind::NewExprOrWindow(context) => self.new_argument(context, raw),
             Kind::Window(context) => self.window(context, raw),
             Kind::Stmt
             | Kind::Block(_)

@@ -172,7 +172,11 @@ impl<'a> Chooser<'a> {
             Kind::WindowStmt => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Window { .. })),
             Kind::Expr => self.expr(parameter),
             Kind::Exprs => self.exprs(parameter),
-            Kind::NewExpr(context) => {
+            Kind::NewExprOrWindow(context) if self.chance(80) => {
+                let at = self.context(context)?;
+                self.window(&at).map(RawValue::Text)
+            }
+            Kind::NewExpr(context) | Kind::NewExprOrWindow(context) => {
                 let at = self.context(context)?;
                 Some(self.new_expr(parameter, &at))
             }
@@ -238,7 +242,8 @@ impl<'a> Chooser<'a> {
             }
             return Some(RawValue::List(dims.into_iter().map(RawValue::Int).collect()));
         }
-        let length = length.unwrap_or(1 + self.random.below(2) as usize);
+        let most = if self.operator == "insert_noop_call" { 1 } else { 2 };
+        let length = length.unwrap_or(1 + self.random.below(most) as usize);
         let values: Option<Vec<RawValue>> = (0..length).map(|_| self.value(inner, parameter)).collect();
         values.map(RawValue::List)
     }
@@ -324,6 +329,10 @@ impl<'a> Chooser<'a> {
             ("replace", Some((_, Place::Block(block)))) => {
                 let wanted = shape(path::block(self.proc(), block)?);
                 self.library.iter().filter(|p| shape(&p.ir().body) == wanted).collect()
+            }
+            ("insert_noop_call", _) => {
+                let idle = |p: &&Procedure| matches!(p.ir().body.as_slice(), [s] if matches!(s.kind, StmtKind::Pass));
+                self.library.iter().filter(idle).collect()
             }
             _ => Vec::new(),
         };
