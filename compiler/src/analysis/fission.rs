@@ -39,7 +39,8 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
     // The message names the second half first: that is the order in which the loop runs the two.
     let mut settled: Vec<Sym> = Vec::new();
     let meeting = loop {
-        let reads_settled = |x: &Cell, y: &Cell| x.kind == AccessKind::Read && y.kind.modifies() && settled.contains(&y.root);
+        let reads_settled =
+            |x: &Cell, y: &Cell| x.kind == AccessKind::Read && y.kind.modifies() && settled.contains(&y.root);
         let matters = |x: &Cell, y: &Cell| order_matters(x, y) && !reads_settled(x, y);
         let Err(meeting) = overlap::first_meeting(&apart, &b, &later, &[], &matters, solver) else { return Ok(()) };
         let root = meeting.first.root.clone();
@@ -67,14 +68,7 @@ struct Halves {
     second: Effects,
 }
 
-fn halves(
-    proc: &Proc,
-    scope: &Path,
-    body: &[Stmt],
-    split: usize,
-    facts: &Facts,
-    solver: &mut Solver,
-) -> Halves {
+fn halves(proc: &Proc, scope: &Path, body: &[Stmt], split: usize, facts: &Facts, solver: &mut Solver) -> Halves {
     let mut inside = facts.clone();
     if let Some(stmt) = path::stmt(proc, scope) {
         inside.scope.add_stmt(stmt);

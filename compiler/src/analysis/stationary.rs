@@ -26,8 +26,11 @@ pub(crate) fn stores_alike(
     solver: &mut Solver,
 ) -> bool {
     let (again, fresh) = whole.of_other_iteration(&[looped.iter]);
-    let mut changes = whole.cells.iter().zip(&again.cells).filter(|(cell, _)| cell.root == *root && cell.kind.modifies());
-    let (Some((store, other)), None, Some(iter)) = (changes.next(), changes.next(), fresh.first()) else { return false };
+    let mut changes =
+        whole.cells.iter().zip(&again.cells).filter(|(cell, _)| cell.root == *root && cell.kind.modifies());
+    let (Some((store, other)), None, Some(iter)) = (changes.next(), changes.next(), fresh.first()) else {
+        return false;
+    };
     if store.kind != AccessKind::Write {
         return false;
     }
