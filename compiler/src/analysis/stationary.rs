@@ -37,8 +37,8 @@ pub(crate) fn stores_alike(
     let Some(StmtKind::Assign { rhs, .. }) = path::stmt(proc, &store.at).map(|stmt| &stmt.kind) else { return false };
     let reads = |(cell, _): &(&Cell, &Cell)| cell.at == store.at && cell.kind == AccessKind::Read;
     let reads: Vec<(&Cell, &Cell)> = whole.cells.iter().zip(&again.cells).filter(reads).collect();
-    // What the effects do not show lies in a buffer of the iteration's own.
-    if reads.len() != elements_read(rhs) {
+    // What the effects do not show lies in a buffer of the iteration's own; what a configuration holds may change.
+    if rhs.reads_config || reads.len() != elements_read(rhs) {
         return false;
     }
     let mut facts = outside.clone();

@@ -113,6 +113,8 @@ fn is_place(kind: &Kind) -> bool {
         | Kind::Text
         | Kind::Word(_)
         | Kind::Memory
+        | Kind::Config
+        | Kind::ConfigField(_)
         | Kind::Precision
         | Kind::Procedure
         | Kind::NewExpr(_)

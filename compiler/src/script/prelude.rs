@@ -25,6 +25,7 @@ use crate::schedule::registry;
 use crate::script::errors::{as_refusal, refused};
 use crate::script::hooks;
 use crate::script::host::Host;
+use crate::script::values::configs::{self, ConfigValue};
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::operator::OperatorValue;
 use crate::script::values::procedure::ProcedureValue;
@@ -272,6 +273,15 @@ fn natives(builder: &mut GlobalsBuilder) {
         let value = eval.heap().alloc(ExternValue(function));
         hooks::remember(eval, value, functions);
         Ok(value)
+    }
+
+    /// What `@config class` becomes.
+    fn __config__<'v>(
+        #[starlark(require = pos)] name: &str,
+        #[starlark(require = pos)] fields: UnpackList<(&'v str, &'v str)>,
+        #[starlark(require = pos)] readwrite: bool,
+    ) -> starlark::Result<ConfigValue> {
+        configs::defined(name, fields, readwrite)
     }
 
     /// C and header text of procs compiled together.

@@ -5,6 +5,7 @@ mod object_names;
 mod scopes;
 mod strings;
 mod host;
+mod configs;
 mod values;
 mod imports;
 
@@ -29,6 +30,9 @@ use crate::typecheck::{nesting, syntax_error};
 /// `index` counts [`SplitModule::definitions`]; `captures` is a dict from host expressions, as written in the source, to
 /// their values. Names of the prelude are not in it.
 pub const DEFINE: &str = "__define__";
+
+/// The function that a rendered config calls: `C = __config__(name, [(field, type)], readwrite)`.
+pub const CONFIG: &str = "__config__";
 
 /// The function that a rendered `import a` calls with the module's name as written; it gives a struct of its names.
 pub const MODULE: &str = "__module__";

@@ -87,8 +87,10 @@ fn few_operators_take_their_condition_on_trust() {
     let waived = apply("add_unsafe_guard", &p, arguments!["x = _", "m < 3"; unsafe_skip_check = true]).unwrap();
     assert_eq!(
         *waived.ir().lineage.waived,
-        ["add_unsafe_guard(f, \"x = _\", \"m < 3\", unsafe_skip_check = True): the condition holds wherever the block \
-          is reached"]
+        [
+            "add_unsafe_guard(f, \"x = _\", \"m < 3\", unsafe_skip_check = True): the condition holds wherever the block \
+          is reached"
+        ]
     );
 }
 

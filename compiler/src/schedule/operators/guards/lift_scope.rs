@@ -82,7 +82,11 @@ impl Operator for LiftScope {
                 }
                 branch_out_of_loop(&mut edited, &parent, &outer, &inner).map_err(|gone| arguments.bug(gone))?;
                 let other = (!inner.orelse.is_empty()).then(|| parent.child(Step::Orelse(0)));
-                (Obligation::ByConstruction(reason), other)
+                let obligation = match inner.cond.reads_config {
+                    true => Obligation::Proven(vec![kept(&parent, &inner.cond)]),
+                    false => Obligation::ByConstruction(reason),
+                };
+                (obligation, other)
             }
             (_, Some(outer), Some(inner), _) => {
                 let lifted = Lifted { at: &parent, from_orelse: orelse, outer: &outer, inner: &inner };
@@ -130,6 +134,7 @@ impl Lifted<'_> {
             cond: build::binary(BinaryOp::Le, self.inner.lo.clone(), self.inner.hi.clone()),
             what: "the extent of the loop is not negative outside the branch".to_string(),
         }];
+        questions.push(kept(self.at, &self.outer.cond));
         let other = if self.from_orelse { &self.outer.body } else { &self.outer.orelse };
         if other.iter().all(|stmt| matches!(stmt.kind, StmtKind::Pass)) {
             exchange(edited, self.at, own)?;
@@ -182,6 +187,11 @@ impl Lifted<'_> {
         edited.delete(&BlockPlace { parent: new.clone(), orelse: in_orelse, lo: count, hi: count + 1 })?;
         Ok(new)
     }
+}
+
+/// A condition that is decided once instead of in every iteration, or the other way round.
+fn kept(at: &Path, cond: &Expr) -> Question {
+    Question::ConfigKept { side: Side::Before, at: at.clone(), exprs: vec![cond.clone()] }
 }
 
 /// `for i: if Q: A else: B` becomes `if Q: for i: A else: for i: B`.

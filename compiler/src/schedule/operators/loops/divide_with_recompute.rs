@@ -105,6 +105,8 @@ fn questions(at: &Path, divided: &Loop, steps: &Expr, stride: i64, overlap: &Exp
         holds(at_most(covered(steps, stride), divided.hi.clone()), "the steps stay inside the loop"),
         holds(build::binary(BinaryOp::Or, some_step, no_iteration), "there is a step wherever there is an iteration"),
         Question::Recompute { side: Side::Before, scope: at.clone(), within: overlap.clone() },
+        // The bounds of a piece are read again in each step.
+        Question::ConfigKept { side: Side::Before, at: at.clone(), exprs: vec![divided.hi.clone(), steps.clone()] },
     ]
 }
 

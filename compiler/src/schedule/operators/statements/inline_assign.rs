@@ -58,6 +58,9 @@ impl Operator for InlineAssign {
         let declarations = Declarations::of(proc);
         let inlining = Inlining { proc, write: &write, declarations: &declarations, arguments };
         inlining.check_precision()?;
+        if write.idx.iter().any(|index| index.reads_config) {
+            return Err(arguments.scheduling(format!("the index of `{}` reads configuration state", write.name)));
+        }
         let own = block_of(at, arguments)?;
         let Found { reads, mut questions, end, overwritten } = inlining.reads(&own, solver)?;
         if !overwritten {

@@ -69,6 +69,9 @@ impl Operator for LiftReduceConstant {
         let looped = Loop::at(proc, &sum.at, arguments)?;
         let (terms, mut questions) = sum.terms(&looped, solver)?;
         let factor = sum.common_factor(&terms, &mut questions)?;
+        // The target and the factor name the same elements before, in and after the loop.
+        let exprs = sum.target.idx.iter().cloned().chain([factor.clone()]).collect();
+        questions.push(Question::ConfigKept { side: Side::Before, at: sum.at.clone(), exprs });
         sum.check_factor(&factor, &mut questions)?;
         let mut edited = Editor::new(proc);
         sum.edit(&mut edited, &terms, &factor).map_err(|gone| arguments.bug(gone))?;
