@@ -10,7 +10,7 @@ use starlark::values::{
 use crate::diagnostic::RefusalKind;
 use crate::schedule::{Cursor, Procedure, Returned};
 use crate::script::values::cursor::{CursorValue, wrong};
-use crate::syntax::module::source_name;
+use crate::syntax::module::{host_name, source_name};
 
 /// Names and results of one step; cursors are made when they are asked for.
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -50,7 +50,7 @@ impl<'v> StarlarkValue<'v> for ResultsValue {
     }
 
     fn dir_attr(&self) -> Vec<String> {
-        self.results.iter().map(|(name, _)| name.to_string()).collect()
+        self.results.iter().map(|(name, _)| host_name(name).to_string()).collect()
     }
 
     fn length(&self) -> starlark::Result<i32> {
