@@ -182,10 +182,19 @@ fn host_names(proc: &Proc) -> BTreeSet<String> {
         | StmtKind::For { .. }
         | StmtKind::Window { .. } => {}
     });
-    visit::each_expr_in(&proc.body, &mut |expr| {
-        if let ExprKind::Extern { function, .. } = &expr.kind {
+    visit::each_expr_in(&proc.body, &mut |expr| match &expr.kind {
+        ExprKind::Extern { function, .. } => {
             names.insert(function.name.clone());
         }
+        ExprKind::Const(Const::Real(value)) if value.is_infinite() => {
+            names.insert("inf".to_string());
+        }
+        ExprKind::Read { .. }
+        | ExprKind::Const(_)
+        | ExprKind::Neg(_)
+        | ExprKind::Binary { .. }
+        | ExprKind::Window { .. }
+        | ExprKind::Stride { .. } => {}
     });
     names
 }

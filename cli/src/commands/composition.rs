@@ -25,13 +25,22 @@ pub(super) struct Job {
     pub(super) folder: String,
 }
 
+/// What kind of C is wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Form {
+    /// Instruction bodies as C functions.
+    pub(super) emulate: bool,
+    /// Run-time checks for callers in C.
+    pub(super) checked: bool,
+}
+
 /// The selected kernels for the selected targets, in the order of the manifest; empty selections mean all.
 pub(super) fn jobs(
     settings: &Settings,
     ready: &Ready,
     kernels: &[String],
     targets: &[String],
-    emulate: bool,
+    form: Form,
 ) -> Outcome<Vec<Job>> {
     let manifest = &ready.project.manifest;
     let known: Vec<&str> = manifest.kernels.iter().map(|kernel| kernel.name.value.as_str()).collect();
@@ -56,7 +65,7 @@ pub(super) fn jobs(
             );
         }
         for target in kernel.targets.iter().filter(|target| selected(targets, &target.value.to_string())) {
-            match resolver.request(kernel, &target.value, &target.span, emulate) {
+            match resolver.request(kernel, &target.value, &target.span, form) {
                 Ok(request) => {
                     jobs.push(Job { request, target: target.value.to_string(), folder: target.value.directory_name() })
                 }
@@ -106,7 +115,7 @@ impl Resolver<'_> {
         kernel: &Kernel,
         target: &TargetReference,
         target_span: &Range<usize>,
-        emulate: bool,
+        form: Form,
     ) -> Result<KernelRequest, Vec<Diagnostic>> {
         let name = &kernel.name.value;
         let mut diagnostics = Vec::new();
@@ -149,7 +158,8 @@ impl Resolver<'_> {
                     schedule: (schedule, reference.name.clone()),
                     target: (target_module, target.value_name().to_string()),
                     args,
-                    emulate,
+                    emulate: form.emulate,
+                    checked: form.checked,
                 })
             }
             _ => Err(diagnostics),

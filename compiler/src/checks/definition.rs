@@ -57,7 +57,9 @@ fn header(proc: &Proc, solver: &mut Solver) -> (Facts, Vec<Failure>) {
 fn extent_is_positive(site: &Site<'_>, name: &Sym, extent: &Expr, solver: &mut Solver) -> Result<(), Failure> {
     site.require_at_least(extent, 1, solver, |names| {
         let message = format!("an extent of `{}` may not be positive", names.get(name));
-        Failure::new(codes::EXTENT, message, &extent.span, site.at, format!("{} > 0", names.expr(extent)))
+        let condition = format!("{} > 0", names.expr(extent));
+        let hint = format!("add `assert {condition}` at the start of the proc, or take a `size`, which is positive");
+        Failure::new(codes::EXTENT, message, &extent.span, site.at, condition).hint(hint)
     })
 }
 
@@ -147,7 +149,8 @@ impl Walk<'_> {
         let goal = self.facts.index(lo).zip(self.facts.index(hi)).and_then(|(lo, hi)| Formula::at_most(&lo, &hi));
         let outcome = site.require(goal, self.solver, |names| {
             let condition = format!("{} <= {}", names.expr(lo), names.expr(hi));
-            Failure::new(codes::EXTENT, "the extent of a loop may be negative", &stmt.span, at, condition)
+            let hint = format!("add `assert {condition}` at the start of the proc, or put an `if` around the loop");
+            Failure::new(codes::EXTENT, "the extent of a loop may be negative", &stmt.span, at, condition).hint(hint)
         });
         self.failures.extend(outcome.err());
     }

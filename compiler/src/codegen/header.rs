@@ -1,5 +1,6 @@
 //! The header file: window structs, public prototypes, and the macros that both files use.
 
+use crate::codegen::bfloat;
 use crate::codegen::unit::WindowStruct;
 
 /// The file name without its last extension, as an identifier in capitals.
@@ -41,12 +42,13 @@ extern "C" {
 "#;
 
 /// The window structs and public declarations: the part that differs between headers.
-pub fn contents(windows: impl Iterator<Item = WindowStruct>, declarations: &[String]) -> String {
+pub fn contents(windows: impl Iterator<Item = WindowStruct>, has_bf16: bool, declarations: &[String]) -> String {
     let mut windows: Vec<WindowStruct> = windows.collect();
     windows.sort_by_key(|window| window.name());
     let structs: String = windows.into_iter().map(window_struct).collect();
     let structs = if structs.is_empty() { "\n".to_string() } else { structs };
-    format!("\n{structs}{}", declarations.join("\n"))
+    let bf16 = if has_bf16 { bfloat::TEXT } else { "" };
+    format!("\n{bf16}{structs}{}", declarations.join("\n"))
 }
 
 /// One struct, guarded so that several generated headers can be included together.

@@ -20,12 +20,14 @@ use crate::hardware::extern_function::{ExternDefinition, ExternFunction, ExternK
 use crate::hardware::memory::{Memory, MemoryDefinition, MemoryKind};
 use crate::hardware::precision::Precision;
 use crate::schedule::registry;
+use crate::script::define::host_value;
 use crate::script::errors::{as_refusal, refused};
 use crate::script::hooks;
 use crate::script::host::Host;
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::operator::OperatorValue;
 use crate::script::values::procedure::ProcedureValue;
+use crate::script::values::quotes::SliceValue;
 use crate::script::values::words::{ExternValue, FormattedValue, MemoryValue, MissingValue, PrecisionValue};
 use crate::symbol::Identity;
 
@@ -52,7 +54,7 @@ pub(crate) fn globals() -> &'static Globals {
         for precision in Precision::ALL {
             builder.set(precision.word(), PrecisionValue(precision));
         }
-        for memory in [Memory::dram(), Memory::dram_stack(), Memory::dram_static()] {
+        for memory in Memory::builtins() {
             let name = memory.name().to_string();
             builder.set(&name, MemoryValue(memory));
         }
@@ -248,9 +250,21 @@ fn natives(builder: &mut GlobalsBuilder) {
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<(String, String)> {
         let procs: Vec<_> = procs.items.iter().map(|procedure| procedure.0.ir().clone()).collect();
-        let options = crate::codegen::Options { header_name: header_name.to_string(), emulate: false };
+        let options = crate::codegen::Options { header_name: header_name.to_string(), emulate: false, checked: false };
         let output = crate::script::c_text::compile(&procs, &options, eval).map_err(refused)?;
         Ok((output.c, output.header))
+    }
+
+    /// Part of a dimension, for `{...}` between brackets: `x[{slice(0, 4)}]` is `x[0:4]`. `None` leaves a bound out.
+    fn slice<'v>(
+        #[starlark(require = pos)] lo: Value<'v>,
+        #[starlark(require = pos)] hi: Value<'v>,
+    ) -> starlark::Result<SliceValue> {
+        let bound = |value: Value<'v>| match value.is_none() {
+            true => Ok(None),
+            false => host_value(value).map(Some),
+        };
+        Ok(SliceValue { lo: bound(lo)?, hi: bound(hi)? })
     }
 
     /// The sum of a list of numbers.

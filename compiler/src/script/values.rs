@@ -5,4 +5,5 @@ pub(crate) mod cursor_methods;
 pub(crate) mod modules;
 pub(crate) mod operator;
 pub(crate) mod procedure;
+pub(crate) mod quotes;
 pub(crate) mod words;
