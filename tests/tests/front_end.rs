@@ -205,6 +205,8 @@ fn complaints(diagnostics: &[Diagnostic]) -> Vec<String> {
         if !placed && diagnostic.code != codes::LIMIT {
             wrong.push(format!("no place: {} {}", diagnostic.code, diagnostic.message));
         }
+        let frames = diagnostic.host_stack.iter().filter(|frame| frame.function.starts_with("__"));
+        wrong.extend(frames.map(|frame| format!("a call of `{}`", frame.function)));
         let said = [&diagnostic.message].into_iter().chain(&diagnostic.notes).chain(&diagnostic.hints);
         for text in said {
             // What the user wrote may be repeated.
