@@ -26,6 +26,7 @@ pub(crate) fn avx2() -> Memory {
             kind: MemoryKind::User,
             can_read: false,
             capacity: None,
+            copies: None,
         })
     })
     .clone()

@@ -17,7 +17,7 @@ use starlark::values::tuple::UnpackTuple;
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::extern_function::{ExternDefinition, ExternFunction, ExternKind};
-use crate::hardware::memory::{Memory, MemoryDefinition, MemoryKind};
+use crate::hardware::memory::{Copies, Memory, MemoryDefinition, MemoryKind};
 use crate::hardware::precision::Precision;
 use crate::schedule::registry;
 use crate::script::define::host_value;
@@ -111,6 +111,11 @@ pub(crate) fn outcome<'v>(eval: &Evaluator<'v, '_, '_>, result: Result<Value<'v>
     heap.alloc(AllocStruct([("ok", Value::new_bool(ok)), ("value", value), ("error", error)]))
 }
 
+fn malformed_memory(name: &str, reason: &str) -> starlark::Error {
+    let diagnostic = Diagnostic::error(codes::ARGUMENT, format!("memory `{name}`: {reason}"));
+    refused(Refusal::new(RefusalKind::Argument, "memory", diagnostic))
+}
+
 #[starlark_module]
 fn natives(builder: &mut GlobalsBuilder) {
     /// Calls `f` and returns a record: `.ok`, `.value`, `.error` (`.kind`, `.message`, `.operator`). Catches refusals only.
@@ -167,7 +172,8 @@ fn natives(builder: &mut GlobalsBuilder) {
         Ok(FormattedValue { text: text.to_string(), holes })
     }
 
-    /// A memory of user code; the C text comes from its functions.
+    /// A memory of user code; the C text comes from its functions. `fill` and `drain`: C templates for conformance tests,
+    /// between a buffer `{register}` and dense `{elements}`, `{count}` of them, of extents `{d0}`, `{d1}`.
     fn memory<'v>(
         #[starlark(require = pos)] name: &str,
         #[starlark(require = named, default = NoneOr::None)] alloc: NoneOr<Value<'v>>,
@@ -180,10 +186,17 @@ fn natives(builder: &mut GlobalsBuilder) {
         #[starlark(require = named, default = NoneOr::None)] global_: NoneOr<Value<'v>>,
         #[starlark(require = named, default = NoneOr::None)] base: NoneOr<&MemoryValue>,
         #[starlark(require = named, default = NoneOr::None)] capacity: NoneOr<i64>,
+        #[starlark(require = named, default = NoneOr::None)] fill: NoneOr<&str>,
+        #[starlark(require = named, default = NoneOr::None)] drain: NoneOr<&str>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
         let base = base.into_option().map(|base| base.0.clone());
         let can_read = can_read.into_option().unwrap_or_else(|| base.as_ref().is_some_and(|base| base.can_read));
+        let copies = match (fill.into_option(), drain.into_option()) {
+            (Some(fill), Some(drain)) => Some(Copies { fill: fill.to_string(), drain: drain.to_string() }),
+            (None, None) => base.as_ref().and_then(|base| base.copies.clone()),
+            (Some(_), None) | (None, Some(_)) => return Err(malformed_memory(name, "`fill` and `drain` go together")),
+        };
         let memory = Memory::new(MemoryDefinition {
             identity: Identity::fresh(),
             name: name.to_string(),
@@ -191,6 +204,7 @@ fn natives(builder: &mut GlobalsBuilder) {
             kind: MemoryKind::User,
             can_read,
             capacity: capacity.into_option(),
+            copies,
         });
         let mut functions = SmallMap::new();
         for (name, function) in [
