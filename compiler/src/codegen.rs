@@ -10,6 +10,7 @@ pub mod liveness;
 pub mod intervals;
 pub mod precision;
 pub mod prepare;
+pub mod context;
 pub mod unit;
 pub mod memory;
 pub mod bfloat;
@@ -31,6 +32,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use crate::codegen::context::Context;
 use crate::codegen::function::FunctionText;
 use crate::codegen::reach::{Function, Reach};
 use crate::codegen::unit::Unit;
@@ -64,7 +66,7 @@ pub struct Output {
 /// Clashing or impossible exported names, precisions that disagree, memories that cannot do what is asked, windows
 /// passed as dense tensors, malformed templates. All that are found are reported.
 pub fn compile(procs: &[Arc<Proc>], options: &Options, hooks: &dyn Hooks) -> Result<Output, Vec<Diagnostic>> {
-    let parts = parts(procs, options.emulate, options.checked, hooks)?;
+    let parts = parts(procs, header::library(&options.header_name), options, hooks)?;
     Ok(Output {
         c: format!("{}{}", source_file::include(&options.header_name), parts.source),
         header: header::file(&options.header_name, &parts.header),
@@ -77,7 +79,8 @@ pub fn compile(procs: &[Arc<Proc>], options: &Options, hooks: &dyn Hooks) -> Res
 /// # Errors
 /// As [`compile`].
 pub fn proc_text(proc: &Arc<Proc>, hooks: &dyn Hooks) -> Result<String, Vec<Diagnostic>> {
-    let parts = parts(std::slice::from_ref(proc), false, false, hooks)?;
+    let options = Options { header_name: String::new(), emulate: false, checked: false };
+    let parts = parts(std::slice::from_ref(proc), &proc.name, &options, hooks)?;
     Ok(format!("{}\n{}", parts.header, parts.source))
 }
 
@@ -87,12 +90,16 @@ struct Parts {
     raw_c: Vec<String>,
 }
 
-fn parts(procs: &[Arc<Proc>], emulate: bool, checked: bool, hooks: &dyn Hooks) -> Result<Parts, Vec<Diagnostic>> {
+fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hooks) -> Result<Parts, Vec<Diagnostic>> {
+    let emulate = options.emulate;
     let reach = Reach::of(procs, emulate)?;
-    let mut unit = Unit::new(hooks, emulate, &reach);
-    unit.checked = checked;
+    let mut unit = Unit::new(hooks, emulate, &reach, Context::of(&reach, library, emulate));
+    unit.checked = options.checked;
     let emitted: Vec<(&Function, Declarations)> =
         reach.functions.iter().map(|function| (function, Declarations::of(&function.proc))).collect();
+    let in_c: Vec<&Proc> =
+        reach.functions.iter().map(|function| &*function.proc).filter(|proc| proc.instr.is_none() || emulate).collect();
+    unit.context.check(&in_c, &mut unit.errors);
     for (function, declarations) in &emitted {
         if function.proc.instr.is_none() || emulate {
             prepare::check(&function.proc, declarations, &mut unit.errors);
@@ -122,7 +129,12 @@ fn parts(procs: &[Arc<Proc>], emulate: bool, checked: bool, hooks: &dyn Hooks) -
         return Err(unit.errors);
     }
     Ok(Parts {
-        header: header::contents(unit.windows.iter().copied(), bfloat::is_used(&reach.functions), &public),
+        header: header::contents(
+            &unit.context,
+            unit.windows.iter().copied(),
+            bfloat::is_used(&reach.functions, &unit.context),
+            &public,
+        ),
         source: source_file::contents(&sections, &forward, &definitions),
         raw_c: unit.take_raw(),
     })

@@ -55,6 +55,7 @@ impl Names {
     fn write_expr(&self, expr: &Expr, level: u8, out: &mut String) {
         match &expr.kind {
             ExprKind::Const(value) => out.push_str(&constant(value)),
+            ExprKind::ReadConfig(field) => out.push_str(&field.to_string()),
             ExprKind::Read { name, idx } => {
                 out.push_str(self.get(name));
                 self.write_indices(idx, out);
@@ -121,6 +122,7 @@ impl Names {
             StmtKind::Assign { name, idx, rhs } => format!("{} = {}", self.place(name, idx), self.expr(rhs)),
             StmtKind::Reduce { name, idx, rhs } => format!("{} += {}", self.place(name, idx), self.expr(rhs)),
             StmtKind::Pass => "pass".to_string(),
+            StmtKind::WriteConfig { field, rhs } => format!("{field} = {}", self.expr(rhs)),
             StmtKind::If { cond, .. } => format!("if {}:", self.expr(cond)),
             StmtKind::For { iter, lo, hi, mode, .. } => {
                 format!("for {} in {}({}, {}):", self.get(iter), mode.word(), self.expr(lo), self.expr(hi))
@@ -165,7 +167,7 @@ fn bound_names(proc: &Proc) -> BTreeSet<String> {
     names
 }
 
-/// Names of the host that a proc mentions: procs, externs, memories. A variable of that name would hide them.
+/// Names of the host that a proc mentions: procs, externs, memories, configs. A variable of that name would hide them.
 fn host_names(proc: &Proc) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = proc.args.iter().map(|arg| arg.mem.name().to_string()).collect();
     visit::each_stmt(&proc.body, &mut |stmt| match &stmt.kind {
@@ -174,6 +176,9 @@ fn host_names(proc: &Proc) -> BTreeSet<String> {
         }
         StmtKind::Alloc { mem, .. } => {
             names.insert(mem.name().to_string());
+        }
+        StmtKind::WriteConfig { field, .. } => {
+            names.insert(field.config().name().to_string());
         }
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
@@ -188,6 +193,9 @@ fn host_names(proc: &Proc) -> BTreeSet<String> {
         }
         ExprKind::Const(Const::Real(value)) if value.is_infinite() => {
             names.insert("inf".to_string());
+        }
+        ExprKind::ReadConfig(field) => {
+            names.insert(field.config().name().to_string());
         }
         ExprKind::Read { .. }
         | ExprKind::Const(_)
@@ -239,7 +247,11 @@ impl Naming {
                     self.block(orelse);
                 }
                 StmtKind::Alloc { name, .. } | StmtKind::Window { name, .. } => bound_here.push(self.bind(name)),
-                StmtKind::Assign { .. } | StmtKind::Reduce { .. } | StmtKind::Pass | StmtKind::Call { .. } => {}
+                StmtKind::Assign { .. }
+                | StmtKind::Reduce { .. }
+                | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
+                | StmtKind::Call { .. } => {}
             }
         }
         for spelling in bound_here {
@@ -352,6 +364,7 @@ impl<'a> Printer<'a> {
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::Alloc { .. }
             | StmtKind::Call { .. }
             | StmtKind::Window { .. } => {}

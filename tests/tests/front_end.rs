@@ -197,8 +197,10 @@ fn mutant(original: &[String], random: &mut Random) -> String {
 }
 
 /// What is wrong with how a mutant was refused.
-fn complaints(diagnostics: &[Diagnostic]) -> Vec<String> {
+fn complaints(diagnostics: &[Diagnostic], mutated: &str) -> Vec<String> {
     let mut wrong = Vec::new();
+    // What the mutant itself says may be said of it.
+    let signs = || INTERNAL.iter().filter(|sign| !mutated.contains(**sign));
     for diagnostic in diagnostics {
         let placed = diagnostic.primary.as_ref().is_some_and(|label| label.span.file.is_some());
         // A limit may be met where nothing has a place; it names the module then.
@@ -209,9 +211,7 @@ fn complaints(diagnostics: &[Diagnostic]) -> Vec<String> {
         wrong.extend(frames.map(|frame| format!("a call of `{}`", frame.function)));
         let said = [&diagnostic.message].into_iter().chain(&diagnostic.notes).chain(&diagnostic.hints);
         for text in said {
-            // What the user wrote may be repeated.
-            let own: Vec<&str> = text.split('`').step_by(2).collect();
-            if let Some(sign) = INTERNAL.iter().find(|sign| own.iter().any(|part| part.contains(**sign))) {
+            if let Some(sign) = signs().find(|sign| text.contains(**sign)) {
                 wrong.push(format!("`{sign}` in: {text}"));
             }
         }
@@ -229,7 +229,7 @@ fn survivors_are_refused_well(world: &[(ModuleId, String)], module: &ModuleId, t
         Compilation::new(Arc::new(all), limits, None).run(module, &mut |_| {})
     }));
     match run {
-        Ok(diagnostics) => complaints(&diagnostics),
+        Ok(diagnostics) => complaints(&diagnostics, text),
         Err(payload) => {
             let said = payload.downcast_ref::<String>().cloned();
             let said = said.or_else(|| payload.downcast_ref::<&str>().map(|text| text.to_string()));

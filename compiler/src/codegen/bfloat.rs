@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::codegen::c_tree::{CExpr, COp};
+use crate::codegen::context::Context;
 use crate::codegen::reach::Function;
+use crate::hardware::config::FieldType;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::procedure::{ArgType, Proc};
 use crate::loop_ir::statement::StmtKind;
@@ -43,9 +45,10 @@ static inline exo_bf16 exo_bf16_from_double(double value) {
 #endif
 ";
 
-/// Whether any function of the output declares data of this precision.
-pub fn is_used(functions: &[Function]) -> bool {
+/// Whether any function of the output, or a field of its context, declares data of this precision.
+pub fn is_used(functions: &[Function], context: &Context) -> bool {
     functions.iter().any(|function| declares(&function.proc))
+        || context.fields().iter().any(|field| field.ty() == FieldType::Data(Precision::Bf16))
 }
 
 fn declares(proc: &Arc<Proc>) -> bool {

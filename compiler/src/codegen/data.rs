@@ -3,6 +3,7 @@
 use crate::codegen::bfloat;
 use crate::codegen::c_tree::{CExpr, COp};
 use crate::codegen::function::FunctionLowering;
+use crate::hardware::config::FieldType;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
 use crate::source::Span;
@@ -17,6 +18,10 @@ impl FunctionLowering<'_, '_> {
                 if self.precision(name) == Precision::Bf16 { bfloat::read(value) } else { value }
             }
             ExprKind::Const(value) => self.literal(value, precision),
+            ExprKind::ReadConfig(field) => {
+                let value = self.field(field);
+                if field.ty() == FieldType::Data(Precision::Bf16) { bfloat::read(value) } else { value }
+            }
             ExprKind::Neg(operand) => CExpr::Neg(Box::new(self.data(operand, precision))),
             ExprKind::Binary { op, lhs, rhs } => match arithmetic(*op) {
                 Some(op) => {

@@ -1,11 +1,17 @@
 //! The header file: window structs, public prototypes, and the macros that both files use.
 
 use crate::codegen::bfloat;
+use crate::codegen::context::Context;
 use crate::codegen::unit::WindowStruct;
 
-/// The file name without its last extension, as an identifier in capitals.
+/// The file name without its last extension: what the library is called.
+pub fn library(header_name: &str) -> &str {
+    header_name.rsplit_once('.').map_or(header_name, |(stem, _)| stem)
+}
+
+/// The library's name as an identifier in capitals.
 pub fn guard_stem(header_name: &str) -> String {
-    let stem = header_name.rsplit_once('.').map_or(header_name, |(stem, _)| stem);
+    let stem = library(header_name);
     let stem: String = stem
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_uppercase() } else { '_' })
@@ -41,14 +47,20 @@ extern "C" {
 
 "#;
 
-/// The window structs and public declarations: the part that differs between headers.
-pub fn contents(windows: impl Iterator<Item = WindowStruct>, has_bf16: bool, declarations: &[String]) -> String {
+/// The context, the window structs and the public declarations: the part that differs between headers.
+pub fn contents(
+    context: &Context,
+    windows: impl Iterator<Item = WindowStruct>,
+    has_bf16: bool,
+    declarations: &[String],
+) -> String {
     let mut windows: Vec<WindowStruct> = windows.collect();
     windows.sort_by_key(|window| window.name());
     let structs: String = windows.into_iter().map(window_struct).collect();
     let structs = if structs.is_empty() { "\n".to_string() } else { structs };
     let bf16 = if has_bf16 { bfloat::TEXT } else { "" };
-    format!("\n{bf16}{structs}{}", declarations.join("\n"))
+    let context = context.definition();
+    format!("\n{bf16}{context}{structs}{}", declarations.join("\n"))
 }
 
 /// One struct, guarded so that several generated headers can be included together.

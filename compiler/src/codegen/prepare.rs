@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::codegen::precision;
 use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::config::FieldType;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
@@ -47,6 +48,11 @@ pub fn check(proc: &Proc, declarations: &Declarations, errors: &mut Vec<Diagnost
         StmtKind::Assign { name, rhs, .. } | StmtKind::Reduce { name, rhs, .. } => {
             if let Some(target) = declarations.precision(name) {
                 precision::check_rhs(rhs, target.concrete(), declarations, errors);
+            }
+        }
+        StmtKind::WriteConfig { field, rhs } => {
+            if let FieldType::Data(target) = field.ty() {
+                precision::check_rhs(rhs, target, declarations, errors);
             }
         }
         StmtKind::Call { callee, args } => {
@@ -116,6 +122,7 @@ fn is_strided(actual: &Expr, name: &Sym, declarations: &Declarations) -> bool {
         ExprKind::Window { .. } => true,
         ExprKind::Read { idx, .. } => idx.is_empty() && declarations.is_window(name),
         ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }
@@ -138,6 +145,7 @@ fn no_static_storage(body: &[Stmt], par: &Span, errors: &mut Vec<Diagnostic>) {
         | StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::For { .. }
         | StmtKind::Window { .. } => {}
@@ -167,6 +175,7 @@ fn static_buffer(proc: &Arc<Proc>) -> Option<Sym> {
             | StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
             | StmtKind::For { .. }
             | StmtKind::Window { .. } => {}

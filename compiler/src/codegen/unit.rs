@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::codegen::context::Context;
 use crate::codegen::reach::Reach;
 use crate::codegen::usage::Usage;
 use crate::diagnostic::{Diagnostic, Refusal, codes};
@@ -40,6 +41,7 @@ pub struct Unit<'a> {
     /// Whether pointers of a function may be declared distinct: every call was proven to keep that, none waived.
     pub distinct: bool,
     pub reach: &'a Reach,
+    pub context: Context,
     pub usage: Usage,
     pub windows: BTreeSet<WindowStruct>,
     pub helpers: BTreeSet<Helper>,
@@ -53,13 +55,14 @@ pub struct Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
-    pub fn new(hooks: &'a dyn Hooks, emulate: bool, reach: &'a Reach) -> Self {
+    pub fn new(hooks: &'a dyn Hooks, emulate: bool, reach: &'a Reach, context: Context) -> Self {
         Unit {
             hooks,
             emulate,
             checked: false,
             distinct: reach.functions.iter().all(|function| function.proc.lineage.waived.is_empty()),
             reach,
+            context,
             usage: Usage::default(),
             windows: BTreeSet::new(),
             helpers: BTreeSet::new(),

@@ -90,6 +90,8 @@ codes! {
         "Two exported procs, or an exported proc and a word that C or its library owns, would get the same C name. Rename one (`rename(p, \"name\")`), or leave it out of what is exported: names with a leading underscore and names that `__all__` does not list stay inside.";
     TEMPLATE = "E0504", "malformed instruction template",
         "The C template of an instruction names a placeholder that its parameters do not provide. For a parameter `x` there are `{x}`, and for a window also `{x_data}` (its first element) and `{x_int}` (the caller's variable). A brace of C is written twice: `{{` and `}}`.";
+    CONFIG = "E0505", "configuration state has no place in C",
+        "C keeps configuration state in one struct with a member for each config, so two configs of one compilation need different names. A config made with `@config(readwrite = False)` has no member: only the bodies of instructions may read or write it.";
     // 06xx: kernels and packs
     KERNEL = "E0601", "kernel entry cannot be built",
         "A `[[kernel]]` entry names an algorithm, schedule or target that does not exist or has the wrong kind. `algorithm` is a proc, `schedule` a function that takes the proc and the target and returns a proc, each as `name` or `module:name`; `targets` are packs that export `target`.";

@@ -59,9 +59,13 @@ pub(crate) fn kernel(host: &Host, request: &KernelRequest) -> Result<KernelOutpu
         let got = target.value().get_type();
         return Err(wrong_kind(request, "target", &request.target.1, "a target", got));
     }
-    let schedule = lookup(host, request, "schedule", &request.schedule)?;
+    let schedule =
+        request.schedule.as_ref().map(|reference| lookup(host, request, "schedule", reference)).transpose()?;
     load::quietly(host, |eval| {
-        let scheduled = schedule_kernel(request, &start, [&algorithm, &target, &schedule], eval)?;
+        let scheduled = match &schedule {
+            Some(schedule) => schedule_kernel(request, &start, [&algorithm, &target, schedule], eval)?,
+            None => start.clone(),
+        };
         finish(host, request, &start, scheduled, &target, eval)
     })
 }
@@ -80,7 +84,8 @@ fn schedule_kernel<'v>(
     let result = eval.eval_function(access(schedule), &positional, &named)?;
     let Some(scheduled) = ProcedureValue::from_value(result) else {
         let got = format!("function that returned a {}", result.get_type());
-        let diagnostics = wrong_kind(request, "schedule", &request.schedule.1, "a function that returns a proc", &got);
+        let name = request.schedule.as_ref().map_or("", |(_, name)| name);
+        let diagnostics = wrong_kind(request, "schedule", name, "a function that returns a proc", &got);
         return Err(failed(diagnostics));
     };
     testing::derives("build", start, &scheduled.0).map_err(|refusal| failed(refusal.diagnostics))?;

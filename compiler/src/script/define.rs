@@ -19,6 +19,7 @@ use crate::schedule::Procedure;
 use crate::script::errors::{as_refusal, refused};
 use crate::script::host::Host;
 use crate::script::quote::HostScope;
+use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::quotes::{QuotedBlockValue, QuotedExprValue, SymbolValue};
 use crate::script::values::words::{ExternValue, MemoryValue, MissingValue, PrecisionValue};
@@ -230,6 +231,12 @@ pub(crate) fn host_value(value: Value<'_>) -> starlark::Result<HostValue> {
     }
     if let Some(quoted) = QuotedBlockValue::from_value(value) {
         return Ok(HostValue::Statements(quoted.0.clone()));
+    }
+    if let Some(config) = ConfigValue::from_value(value) {
+        return Ok(HostValue::Config(config.0.clone()));
+    }
+    if let Some(field) = ConfigFieldValue::from_value(value) {
+        return Ok(HostValue::ConfigField(field.0.clone()));
     }
     if let Some(missing) = MissingValue::from_value(value) {
         return Err(refused(missing.refusal()));

@@ -2,9 +2,11 @@
 
 #![allow(clippy::too_many_arguments, reason = "the parameters of a native function are what users write")]
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use starlark::collections::SmallMap;
+use starlark::docs::DocType;
 use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension};
 use starlark::eval::Evaluator;
 use starlark::starlark_module;
@@ -24,6 +26,7 @@ use crate::script::define::host_value;
 use crate::script::errors::{as_refusal, refused};
 use crate::script::hooks;
 use crate::script::host::Host;
+use crate::script::values::configs::{self, ConfigValue};
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::operator::OperatorValue;
 use crate::script::values::procedure::ProcedureValue;
@@ -34,20 +37,23 @@ use crate::symbol::Identity;
 /// The part of the prelude that is written in host code.
 pub(crate) const SOURCE: &str = include_str!("prelude.star");
 
+/// What the prelude takes from Starlark's library.
+const STANDARD: [LibraryExtension; 8] = [
+    LibraryExtension::StructType,
+    LibraryExtension::RecordType,
+    LibraryExtension::EnumType,
+    LibraryExtension::Map,
+    LibraryExtension::Filter,
+    LibraryExtension::Partial,
+    LibraryExtension::Print,
+    LibraryExtension::SetType,
+];
+
 /// Native names in scope in every module.
 pub(crate) fn globals() -> &'static Globals {
     static GLOBALS: OnceLock<Globals> = OnceLock::new();
     GLOBALS.get_or_init(|| {
-        let mut builder = GlobalsBuilder::extended_by(&[
-            LibraryExtension::StructType,
-            LibraryExtension::RecordType,
-            LibraryExtension::EnumType,
-            LibraryExtension::Map,
-            LibraryExtension::Filter,
-            LibraryExtension::Partial,
-            LibraryExtension::Print,
-            LibraryExtension::SetType,
-        ]);
+        let mut builder = GlobalsBuilder::extended_by(&STANDARD);
         for operator in registry::OPERATORS {
             builder.set(operator.name(), OperatorValue(*operator));
         }
@@ -65,6 +71,20 @@ pub(crate) fn globals() -> &'static Globals {
         crate::script::testing::natives(&mut builder);
         builder.build()
     })
+}
+
+/// What [`globals`] adds to Starlark besides operators, what the host part defines, and the methods of procs and cursors.
+pub(crate) fn names() -> Vec<String> {
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    let standard = Globals::extended_by(&STANDARD);
+    let standard: BTreeSet<&str> = standard.names().map(|name| name.as_str()).collect();
+    let natives = globals().names().map(|name| name.as_str());
+    names.extend(natives.filter(|name| !standard.contains(name) && registry::find(name).is_none()).map(str::to_string));
+    let defined = SOURCE.lines().filter_map(|line| line.strip_prefix("def ")?.split('(').next());
+    names.extend(defined.map(str::to_string));
+    names.extend(DocType::from_starlark_value::<ProcedureValue>().members.keys().cloned());
+    names.extend(DocType::from_starlark_value::<CursorValue>().members.keys().cloned());
+    names.into_iter().filter(|name| !name.starts_with('_')).collect()
 }
 
 fn refusal_kind(text: &str) -> Option<RefusalKind> {
@@ -255,6 +275,15 @@ fn natives(builder: &mut GlobalsBuilder) {
         let value = eval.heap().alloc(ExternValue(function));
         hooks::remember(eval, value, functions);
         Ok(value)
+    }
+
+    /// What `@config class` becomes.
+    fn __config__<'v>(
+        #[starlark(require = pos)] name: &str,
+        #[starlark(require = pos)] fields: UnpackList<(&'v str, &'v str)>,
+        #[starlark(require = pos)] readwrite: bool,
+    ) -> starlark::Result<ConfigValue> {
+        configs::defined(name, fields, readwrite)
     }
 
     /// C and header text of procs compiled together.

@@ -239,6 +239,8 @@ fn host<'v>(value: HostValue, heap: Heap<'v>) -> Value<'v> {
         | HostValue::Proc(_)
         | HostValue::Extern(_)
         | HostValue::Text(_)
+        | HostValue::Config(_)
+        | HostValue::ConfigField(_)
         | HostValue::Slice(..)
         | HostValue::Tuple(_)
         | HostValue::Other(_) => Value::new_none(),

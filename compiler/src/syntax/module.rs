@@ -6,6 +6,7 @@ mod scopes;
 mod strings;
 mod host;
 mod quotes;
+mod configs;
 mod values;
 mod imports;
 
@@ -37,6 +38,9 @@ pub const DEFINE: &str = "__define__";
 /// `index` counts [`SplitModule::quotes`]; `captures` is as for [`DEFINE`], except that for the `{...}` of a quoted
 /// expression it holds their values. With `emit` the statements go where the quote stands, otherwise they are the result.
 pub const QUOTE: &str = "__quote__";
+
+/// The function that a rendered config calls: `C = __config__(name, [(field, type)], readwrite)`.
+pub const CONFIG: &str = "__config__";
 
 /// The function that a rendered `import a` calls with the module's name as written; it gives a struct of its names.
 pub const MODULE: &str = "__module__";
@@ -112,6 +116,14 @@ impl SplitModule {
 
 /// Parses a module and takes it apart; all mistakes are reported together.
 pub fn split(file: &Arc<SourceFile>) -> Result<SplitModule, Vec<Diagnostic>> {
+    host::split(file, &parsed_body(file)?)
+}
+
+/// The statements of a module.
+///
+/// # Errors
+/// All syntax errors of the text.
+pub(crate) fn parsed_body(file: &Arc<SourceFile>) -> Result<Vec<Stmt>, Vec<Diagnostic>> {
     nesting::check(file).map_err(|error| vec![error])?;
     let options = ruff_python_parser::ParseOptions::from(ruff_python_parser::Mode::Module);
     let parsed = ruff_python_parser::parse_unchecked(&file.text, options);
@@ -119,5 +131,5 @@ pub fn split(file: &Arc<SourceFile>) -> Result<SplitModule, Vec<Diagnostic>> {
         return Err(parsed.errors().iter().map(|error| syntax_error(file, error)).collect());
     }
     let Some(module) = parsed.try_into_module() else { return Err(Vec::new()) };
-    host::split(file, &module.into_syntax().body)
+    Ok(module.into_syntax().body.into_iter().collect())
 }

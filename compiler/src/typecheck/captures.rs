@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ruff_python_ast::Expr as Syntax;
 
+use crate::hardware::config::{Config, ConfigField};
 use crate::hardware::extern_function::ExternFunction;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
@@ -25,6 +26,8 @@ pub enum HostValue {
     Memory(Memory),
     Proc(Arc<Proc>),
     Extern(ExternFunction),
+    Config(Config),
+    ConfigField(ConfigField),
     /// Stands for a precision when it is the word of one.
     Text(String),
     /// A name of object code, as `with python:` blocks see it.
@@ -52,6 +55,8 @@ impl HostValue {
             HostValue::Memory(memory) => format!("the memory {}", memory.name()),
             HostValue::Proc(proc) => format!("the proc {}", proc.name),
             HostValue::Extern(function) => format!("the extern {}", function.name),
+            HostValue::Config(config) => format!("the config {}", config.name()),
+            HostValue::ConfigField(field) => format!("the configuration field {field}"),
             HostValue::Text(_) => "a string".to_string(),
             HostValue::Symbol(binding) => format!("the name {}", binding.symbol.name()),
             HostValue::Expression(_) => "a quoted expression".to_string(),
@@ -81,6 +86,8 @@ impl HostValue {
             | HostValue::Proc(_)
             | HostValue::Extern(_)
             | HostValue::Text(_)
+            | HostValue::Config(_)
+            | HostValue::ConfigField(_)
             | HostValue::Symbol(_)
             | HostValue::Statements(_)
             | HostValue::Other(_) => 0,

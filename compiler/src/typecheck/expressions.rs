@@ -7,6 +7,7 @@ use ruff_python_ast::{
 use ruff_text_size::Ranged;
 
 use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::config::Config;
 use crate::hardware::extern_function::ExternFunction;
 use crate::loop_ir::{BinaryOp, Const, Control, Expr, ExprKind, Ty, build};
 use crate::typecheck::captures::HostValue;
@@ -140,6 +141,7 @@ impl Checker<'_> {
             ExprKind::Window { idx, .. } => crate::loop_ir::declarations::window_shape(idx).len(),
             ExprKind::Read { .. }
             | ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }
@@ -197,11 +199,20 @@ impl Checker<'_> {
             if self.scope.get(root).is_some() {
                 return self.refuse(codes::TYPE, node, format!("`{root}` has no fields"));
             }
+            if let Some(HostValue::Config(config)) = self.captures.get(root) {
+                let message = format!("the config `{root}` has no field `{}`", attribute.attr);
+                return self.refuse_hint(
+                    codes::UNDEFINED_NAME,
+                    node,
+                    message,
+                    format!("it has {}", fields_of(&config)),
+                );
+            }
             return self.refuse_hint(
                 codes::UNDEFINED_NAME,
                 node,
-                format!("`{text}` is not a number of the host code"),
-                "configuration state is not part of the object language here: pass the value as an argument",
+                format!("`{text}` is neither a number of the host code nor a field of a config"),
+                "fields of configs are read as `Config.field`",
             );
         }
         let mut diagnostic = Diagnostic::error(codes::UNDEFINED_NAME, format!("`{text}` is not defined"))
@@ -415,6 +426,8 @@ impl Checker<'_> {
                 | HostValue::Bool(_)
                 | HostValue::Precision(_)
                 | HostValue::Memory(_)
+                | HostValue::Config(_)
+                | HostValue::ConfigField(_)
                 | HostValue::Text(_)
                 | HostValue::Symbol(_)
                 | HostValue::Expression(_)
@@ -485,6 +498,11 @@ impl Checker<'_> {
     pub(crate) fn not_a_buffer<T>(&mut self, name: &str, control: Control, node: &impl Ranged) -> Checked<T> {
         self.refuse(codes::TYPE, node, format!("`{name}` has type `{}`, it is not a buffer", control.word()))
     }
+}
+
+/// The fields of a config, for hints.
+pub(crate) fn fields_of(config: &Config) -> String {
+    config.fields().iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The first argument of a call, or the call's function where there is none.

@@ -23,7 +23,8 @@ pub(crate) fn negated(condition: &Expr) -> Expr {
         | ExprKind::Neg(_)
         | ExprKind::Extern { .. }
         | ExprKind::Window { .. }
-        | ExprKind::Stride { .. } => is_false(condition, span),
+        | ExprKind::Stride { .. }
+        | ExprKind::ReadConfig(_) => is_false(condition, span),
     }
 }
 

@@ -8,10 +8,10 @@ use ruff_text_size::Ranged;
 
 use crate::diagnostic::codes;
 use crate::loop_ir::validate::validate;
-use crate::loop_ir::{Block, Const, Expr, Proc, Stmt, StmtKind};
+use crate::loop_ir::{Block, Const, Expr, ExprKind, Proc, Stmt, StmtKind, build, configuration};
 use crate::typecheck::captures::{HostValue, QuotedExpr};
 use crate::typecheck::checker::{Checked, Checker, Reported};
-use crate::typecheck::expressions::MAX_DEPTH;
+use crate::typecheck::expressions::{MAX_DEPTH, fields_of};
 use crate::typecheck::literal::Position;
 use crate::typecheck::scope::Binding;
 
@@ -82,6 +82,18 @@ impl Checker<'_> {
                 return self.read_of(binding.clone(), node);
             }
             HostValue::Expression(quoted) => return self.quoted_expression(quoted, node, position),
+            HostValue::ConfigField(field) => {
+                let ty = configuration::ty(field);
+                return Ok(build::expr(ExprKind::ReadConfig(field.clone()), ty, &self.span(node)));
+            }
+            HostValue::Config(config) => {
+                return self.refuse_hint(
+                    codes::TYPE,
+                    node,
+                    format!("`{}` is a config, not a value", self.text(inner)),
+                    format!("name one of its fields, such as {}", fields_of(config)),
+                );
+            }
             HostValue::Precision(_)
             | HostValue::Memory(_)
             | HostValue::Proc(_)
@@ -219,6 +231,7 @@ fn depth(block: &[Stmt], size: &mut usize) -> usize {
             | StmtKind::Pass
             | StmtKind::Alloc { .. }
             | StmtKind::Call { .. }
+            | StmtKind::WriteConfig { .. }
             | StmtKind::Window { .. } => 0,
         });
     }

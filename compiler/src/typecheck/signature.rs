@@ -171,6 +171,8 @@ impl Checker<'_> {
                 | HostValue::Statements(_)
                 | HostValue::Slice(..)
                 | HostValue::Tuple(_)
+                | HostValue::Config(_)
+                | HostValue::ConfigField(_)
                 | HostValue::Other(_)),
             ) => {
                 let message = format!("`{text}` is {}, not a precision", other.describe());

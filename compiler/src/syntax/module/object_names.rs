@@ -257,6 +257,8 @@ impl<'a> Walk<'a> {
                 }
                 self.expr(&subscript.slice);
             }
+            // A configuration field.
+            Expr::Attribute(_) => self.expr(target),
             _ => {}
         }
     }
