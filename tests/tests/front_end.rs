@@ -38,7 +38,7 @@ const INTERNAL: &[&str] = &[
     "load__exo",
     "panicked",
     "unwrap",
-    "src/",
+    "compiler/src",
     ".rs:",
     "Linear",
     "Formula::",

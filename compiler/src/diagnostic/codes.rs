@@ -59,7 +59,7 @@ codes! {
     NO_MATCH = "E0302", "pattern matches nothing",
         "The pattern was not found in the proc. Print the proc to see its current shape; `_` matches anything and `#k` picks the k-th match.";
     INVALID_CURSOR = "E0303", "cursor points to nothing",
-        "The place that the cursor pointed to does not exist in this version of the proc, or the cursor belongs to an unrelated proc. A cursor survives a step unless the step deletes its place; `p.forward(cursor)` says where it is now. Find the place again after such a step, with a pattern or by navigation.";
+        "The place that the cursor pointed to does not exist in this version of the proc. A cursor survives a step unless the step deletes its place; `p.forward(cursor)` says where it is now. Find the place again after such a step, with a pattern or by navigation.";
     ARGUMENT = "E0304", "wrong argument",
         "An argument of an operator has the wrong kind or value: a string where a number is expected, a pattern that finds a loop where an assignment is needed, a name that the proc already uses. `exo help OPERATOR` lists the arguments and shows an example.";
     UNIFICATION = "E0305", "code does not match the instruction",
@@ -70,6 +70,8 @@ codes! {
         "The reference interpreter ran both procs on the same inputs and the outputs differ, or one of them went out of bounds or read what nothing had written. The note gives the sizes and the first element that differs; run the test with those sizes alone to look closer.";
     LIBRARY = "E0308", "refused by a library",
         "Library code called `refuse(...)`; the message is the library's own, and `attempt` sees it like any other refusal. The stack shows which function refused; its pack's documentation tells what it asks of a proc or a target.";
+    UNRELATED_CURSOR = "E0309", "cursor of another procedure",
+        "The cursor belongs to a proc that the given one does not derive from: another definition, a version that was made from another branch of the schedule, or one that lies before `partial_eval`, `add_assertion` or `transpose`, which begin a new history. Find the place again in the proc at hand.";
     // 04xx: host code
     HOST = "E0401", "error in host code",
         "Starlark code failed: a wrong type, a missing key, a wrong number of arguments. The place is that of the innermost call, and the stack shows how it came there. Host code has Python's syntax, but its own library: strings, lists, dicts, sets and functions, without modules of Python.";

@@ -7,4 +7,5 @@ pub(crate) mod modules;
 pub(crate) mod operator;
 pub(crate) mod procedure;
 pub(crate) mod quotes;
+pub(crate) mod results;
 pub(crate) mod words;
