@@ -191,6 +191,9 @@ fn host_names(proc: &Proc) -> BTreeSet<String> {
         ExprKind::Extern { function, .. } => {
             names.insert(function.name.clone());
         }
+        ExprKind::Const(Const::Real(value)) if value.is_infinite() => {
+            names.insert("inf".to_string());
+        }
         ExprKind::ReadConfig(field) => {
             names.insert(field.config().name().to_string());
         }
