@@ -119,6 +119,11 @@ impl Context {
             }
         });
     }
+
+    /// The fields that have memory.
+    pub fn fields(&self) -> Vec<ConfigField> {
+        self.configs.iter().filter(|config| self.has_memory(config)).flat_map(Config::fields).collect()
+    }
 }
 
 fn config_name(config: &Config) -> String {
