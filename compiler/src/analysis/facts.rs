@@ -49,11 +49,16 @@ impl Facts {
     }
 
     fn descend(&mut self, proc: &Proc, path: &Path) {
+        // A name means one thing in the whole proc, so that knowing more of them than are visible changes no answer.
+        let known = proc.committed.declarations();
+        if let Some(known) = known {
+            self.scope = known.clone();
+        }
         let mut list: &[Stmt] = &proc.body;
         for (depth, step) in path.0.iter().enumerate() {
             let Some((_, at)) = step.in_list() else { return };
-            for stmt in list.iter().take(at) {
-                self.scope.add_stmt(stmt);
+            if known.is_none() {
+                list.iter().take(at).for_each(|stmt| self.scope.add_stmt(stmt));
             }
             let Some(stmt) = list.get(at) else { return };
             let Some(next) = path.0.get(depth + 1) else { return };

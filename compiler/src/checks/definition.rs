@@ -10,7 +10,7 @@ use crate::analysis::solver::{Satisfiable, Solver};
 use crate::checks::bounds;
 use crate::checks::call::Call;
 use crate::checks::claim::{Failure, Site};
-use crate::cursor::path::{self, Path, Step};
+use crate::cursor::path::{Path, Step};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::loop_ir::{ArgType, Expr, LoopMode, Proc, Stmt, StmtKind, visit};
 use crate::print::Names;
@@ -203,18 +203,21 @@ fn races(proc: &Proc, solver: &mut Solver, failures: &mut Vec<Failure>) {
 
 fn parallel_loops(proc: &Proc) -> Vec<(Path, &Stmt)> {
     let mut found = Vec::new();
-    // Most procs have none, and a walk without paths is cheap.
-    let mut any = false;
-    visit::each_stmt(&proc.body, &mut |stmt| any |= matches!(stmt.kind, StmtKind::For { mode: LoopMode::Par, .. }));
-    if !any {
-        return found;
-    }
-    path::each_stmt_path(proc, &mut |at, stmt| {
+    parallel_in(&proc.body, &Path::root(), false, &mut found);
+    found
+}
+
+fn parallel_in<'a>(block: &'a [Stmt], parent: &Path, orelse: bool, found: &mut Vec<(Path, &'a Stmt)>) {
+    // Most statements hold none.
+    for (k, stmt) in block.iter().enumerate().filter(|(_, stmt)| stmt.summary().parallel) {
+        let at = parent.child(Step::statement(orelse, k));
         if let StmtKind::For { mode: LoopMode::Par, .. } = &stmt.kind {
             found.push((at.clone(), stmt));
         }
-    });
-    found
+        let [body, other] = visit::inner_lists(stmt);
+        parallel_in(body, &at, false, found);
+        parallel_in(other, &at, true, found);
+    }
 }
 
 /// Whether the `par` loops that a rewrite made or changed have no races. Loops that both procs share were checked when

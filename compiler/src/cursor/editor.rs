@@ -229,7 +229,7 @@ fn refill(list: &mut Block, orelse: bool) {
 }
 
 fn inner_list(stmt: &mut Stmt, orelse: bool) -> Option<&mut Block> {
-    match (&mut Arc::make_mut(stmt).kind, orelse) {
+    match (Arc::make_mut(stmt).kind_mut(), orelse) {
         (StmtKind::For { body, .. } | StmtKind::If { body, .. }, false) => Some(body),
         (StmtKind::If { orelse, .. }, true) => Some(orelse),
         _ => None,
@@ -261,7 +261,7 @@ fn stmt_mut<'a>(proc: &'a mut Proc, path: &Path) -> Option<&'a mut Stmt> {
 
 fn replace_own_expr(stmt: &mut Stmt, steps: &[Step], new: Expr) -> Option<()> {
     let (first, rest) = steps.split_first()?;
-    let slot = match (&mut Arc::make_mut(stmt).kind, *first) {
+    let slot = match (Arc::make_mut(stmt).kind_mut(), *first) {
         (StmtKind::Assign { rhs, .. } | StmtKind::Reduce { rhs, .. } | StmtKind::Window { rhs, .. }, Step::Value) => {
             rhs
         }

@@ -13,7 +13,7 @@ pub fn expr(kind: ExprKind, ty: Ty, span: &Span) -> Expr {
 }
 
 pub fn stmt(kind: StmtKind, span: &Span) -> Stmt {
-    Arc::new(StmtNode { kind, span: span.clone() })
+    Arc::new(StmtNode::new(kind, span.clone()))
 }
 
 /// An integer literal in an index position.

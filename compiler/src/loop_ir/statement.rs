@@ -1,10 +1,12 @@
 //! Statement nodes.
 
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 use crate::hardware::memory::Memory;
 use crate::loop_ir::expression::Expr;
 use crate::loop_ir::procedure::Proc;
+use crate::loop_ir::summary::Summary;
 use crate::loop_ir::types::DataType;
 use crate::source::Span;
 use crate::symbol::Sym;
@@ -15,10 +17,50 @@ pub type Stmt = Arc<StmtNode>;
 /// Statements in order. The body of a proc, loop or branch is never empty: use `Pass`.
 pub type Block = Vec<Stmt>;
 
-#[derive(Clone, Debug)]
+/// A statement with everything in it. Its parts are read as fields (`stmt.kind`) and changed by [`StmtNode::kind_mut`] only.
+#[derive(Debug)]
 pub struct StmtNode {
+    parts: StmtParts,
+    summary: OnceLock<Summary>,
+}
+
+/// The parts of a statement.
+#[derive(Clone, Debug)]
+pub struct StmtParts {
     pub kind: StmtKind,
     pub span: Span,
+}
+
+impl StmtNode {
+    pub fn new(kind: StmtKind, span: Span) -> Self {
+        StmtNode { parts: StmtParts { kind, span }, summary: OnceLock::new() }
+    }
+
+    /// For a change in place; what was known about the node is forgotten.
+    pub fn kind_mut(&mut self) -> &mut StmtKind {
+        self.summary = OnceLock::new();
+        &mut self.parts.kind
+    }
+
+    /// Facts about the statement and everything in it, worked out at the first call.
+    pub fn summary(&self) -> Summary {
+        *self.summary.get_or_init(|| Summary::of(self))
+    }
+}
+
+impl Deref for StmtNode {
+    type Target = StmtParts;
+
+    fn deref(&self) -> &StmtParts {
+        &self.parts
+    }
+}
+
+/// Nodes are copied to be changed, so the copy starts without facts.
+impl Clone for StmtNode {
+    fn clone(&self) -> Self {
+        StmtNode::new(self.parts.kind.clone(), self.parts.span.clone())
+    }
 }
 
 /// Equal when written alike with the same bindings; places in source text do not count.

@@ -14,6 +14,7 @@ use starlark::values::{
 use crate::checks;
 use crate::diagnostic::{Code, Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::instruction::Instruction;
+use crate::profile::Phase;
 use crate::schedule::Procedure;
 use crate::script::errors::refused;
 use crate::script::host::Host;
@@ -117,6 +118,7 @@ fn define(
         operator: definition.name.clone(),
         diagnostics,
     };
+    let _span = host.solver.borrow().span(Phase::Define);
     let file = &value.split.file;
     let proc = typecheck::definition(file, &definition.function, instruction, known).map_err(refuse)?;
     checks::check_proc(&proc, &mut host.solver.borrow_mut()).map_err(refuse)?;

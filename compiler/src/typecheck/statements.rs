@@ -9,7 +9,7 @@ use ruff_text_size::Ranged;
 use crate::diagnostic::codes;
 use crate::hardware::instruction::Instruction;
 use crate::loop_ir::declarations::window_shape;
-use crate::loop_ir::{ArgType, Block, Expr, ExprKind, Lineage, LoopMode, Proc, Stmt, StmtKind, build};
+use crate::loop_ir::{ArgType, Block, Committed, Expr, ExprKind, Lineage, LoopMode, Proc, Stmt, StmtKind, build};
 use crate::typecheck::checker::{Checked, Checker, Reported};
 use crate::typecheck::expressions::MAX_DEPTH;
 use crate::typecheck::literal::Position;
@@ -44,6 +44,7 @@ impl Checker<'_> {
             instr: instruction,
             lineage: Lineage::origin(),
             span: self.span(&function.name),
+            committed: Committed::default(),
         })
     }
 

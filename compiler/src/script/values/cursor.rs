@@ -277,11 +277,7 @@ fn shorthand(text: &str, pattern: impl Fn(&str) -> String) -> String {
 /// Whether a name calls an extern: one of the prelude, or one that the proc uses.
 fn is_extern(procedure: &Procedure, name: &str) -> bool {
     let mut found = ExternFunction::builtin().iter().any(|function| function.name == name);
-    visit::each_expr_in(&procedure.ir().body, &mut |expr| {
-        if let ExprKind::Extern { function, .. } = &expr.kind {
-            found |= function.name == name;
-        }
-    });
+    visit::each_extern(&procedure.ir().body, &mut |function| found |= function.name == name);
     found
 }
 
@@ -295,7 +291,11 @@ pub(crate) fn find<'v>(
 ) -> starlark::Result<Value<'v>> {
     let unreadable = |diagnostic| refused(Refusal::new(RefusalKind::Parse, "find", diagnostic));
     let parsed = Pattern::parse(pattern, &|name| is_extern(procedure, name)).map_err(unreadable)?;
-    let places = syntax::find::find(procedure.ir(), start, &parsed).map_err(unreadable)?;
+    let places = match many {
+        true => syntax::find::find(procedure.ir(), start, &parsed),
+        false => syntax::find::find_first(procedure.ir(), start, &parsed).map(|place| place.into_iter().collect()),
+    };
+    let places: Vec<Place> = places.map_err(unreadable)?;
     let value = |place: &Place| CursorValue(Cursor { procedure: procedure.clone(), place: place.clone() });
     match places.first() {
         None => {

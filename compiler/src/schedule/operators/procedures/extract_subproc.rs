@@ -10,7 +10,9 @@ use crate::diagnostic::Refusal;
 use crate::hardware::memory::Memory;
 use crate::loop_ir::declarations::{Declaration, Declarations, window_shape};
 use crate::loop_ir::substitute::alpha_rename_proc;
-use crate::loop_ir::{Arg, ArgType, BinaryOp, Control, DataType, Expr, Lineage, Proc, Stmt, StmtKind, build, visit};
+use crate::loop_ir::{
+    Arg, ArgType, BinaryOp, Committed, Control, DataType, Expr, Lineage, Proc, Stmt, StmtKind, build, visit,
+};
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::procedures::partial_eval::sound;
@@ -103,6 +105,7 @@ def row(n: size, x: f32[n, 8] @ DRAM, i: index):
             instr: None,
             lineage: Lineage::origin(),
             span: Span::none(),
+            committed: Committed::default(),
         });
         sound(&sub, arguments, solver)?;
         let call = StmtKind::Call { callee: Arc::new(sub), args: actuals };
