@@ -10,6 +10,8 @@ use crate::analysis::formula::Formula;
 use crate::analysis::linear::Var;
 use crate::analysis::numbering::Numbered;
 use crate::analysis::z3_backend::Backend;
+use crate::loop_ir::Proc;
+use crate::print::Names;
 use crate::profile::{Phase, Profile, Span};
 
 pub use crate::analysis::z3_backend::version;
@@ -23,6 +25,8 @@ pub struct Solver {
     stats: Stats,
     pub(crate) callees: Callees,
     profile: Option<Arc<dyn Profile>>,
+    /// Questions are asked to choose between edits: nobody reads why one was answered with no.
+    probing: bool,
 }
 
 /// Verdicts kept; some tens of megabytes. Beyond it memory starts anew, which costs time only.
@@ -82,6 +86,7 @@ impl Solver {
             stats: Stats::default(),
             callees: Callees::default(),
             profile: None,
+            probing: false,
         }
     }
 
@@ -89,6 +94,20 @@ impl Solver {
     pub fn profiled(mut self, profile: Option<Arc<dyn Profile>>) -> Solver {
         self.profile = profile;
         self
+    }
+
+    /// Asks something of which only the outcome counts, not the words of a refusal.
+    pub(crate) fn probe<T>(&mut self, ask: impl FnOnce(&mut Solver) -> T) -> T {
+        let outer = std::mem::replace(&mut self.probing, true);
+        let answer = ask(self);
+        self.probing = outer;
+        answer
+    }
+
+    /// The names of a proc for the words of a refusal. To spell them means to walk the whole proc, so they are not spelt
+    /// in a probe.
+    pub(crate) fn names(&self, proc: &Proc) -> Names {
+        if self.probing { Names::default() } else { Names::of(proc) }
     }
 
     /// The beginning of a part of the work, until the result is dropped.

@@ -52,22 +52,32 @@ pub struct Summary {
     pub levels: usize,
     /// Holds a `par` loop.
     pub parallel: bool,
+    /// Calls a proc.
+    pub calls: bool,
     /// Calls an extern.
     pub externs: bool,
+    /// Asks for a stride.
+    pub strides: bool,
     /// All names in it, in any role, binders included.
     pub names: NameFilter,
 }
 
 impl Summary {
     pub(in crate::loop_ir) fn of(stmt: &StmtNode) -> Self {
-        let mut summary =
-            Summary { nodes: 1, levels: 0, parallel: false, externs: false, names: NameFilter::default() };
+        let mut summary = Summary {
+            nodes: 1,
+            levels: 0,
+            parallel: matches!(stmt.kind, StmtKind::For { mode: LoopMode::Par, .. }),
+            calls: matches!(stmt.kind, StmtKind::Call { .. }),
+            externs: false,
+            strides: false,
+            names: NameFilter::default(),
+        };
         [visit::binds(&stmt.kind), visit::writes(&stmt.kind)]
             .into_iter()
             .flatten()
             .for_each(|name| summary.names.add(name));
         visit::each_own_expr(stmt, &mut |expr| summary.expr(expr, 1));
-        summary.parallel = matches!(stmt.kind, StmtKind::For { mode: LoopMode::Par, .. });
         visit::inner_lists(stmt).into_iter().for_each(|list| summary.block(list));
         summary
     }
@@ -78,7 +88,9 @@ impl Summary {
             self.nodes = self.nodes.saturating_add(inner.nodes);
             self.levels = self.levels.max(inner.levels + 1);
             self.parallel |= inner.parallel;
+            self.calls |= inner.calls;
             self.externs |= inner.externs;
+            self.strides |= inner.strides;
             self.names.join(inner.names);
         }
     }
@@ -91,11 +103,13 @@ impl Summary {
             // What was not looked at may hold anything.
             self.nodes = MOST_NODES + 1;
             self.externs = true;
+            self.strides = true;
             self.names = NameFilter::ALL;
             return;
         }
         visit::named(expr).into_iter().for_each(|name| self.names.add(name));
         self.externs |= matches!(expr.kind, ExprKind::Extern { .. });
+        self.strides |= matches!(expr.kind, ExprKind::Stride { .. });
         visit::each_child(expr, &mut |child| self.expr(child, level + 1));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::hardware::extern_function::ExternFunction;
 use crate::loop_ir::expression::{Access, Expr, ExprKind};
 use crate::loop_ir::statement::{Stmt, StmtKind, StmtNode};
-use crate::loop_ir::summary::NameFilter;
+use crate::loop_ir::summary::{NameFilter, Summary};
 use crate::symbol::Sym;
 
 /// Calls `f` on `expr` and everything below it, parents first.
@@ -164,15 +164,20 @@ pub fn block_mentions(block: &[Stmt], symbol: &Sym) -> bool {
 
 /// Like [`each_stmt`], without the statements that surely name none of `names`, neither themselves nor inside.
 pub fn each_stmt_naming(block: &[Stmt], names: NameFilter, f: &mut dyn FnMut(&Stmt)) {
-    for stmt in block.iter().filter(|stmt| stmt.summary().names.meets(names)) {
+    each_stmt_where(block, &|summary| summary.names.meets(names), f);
+}
+
+/// Like [`each_stmt`], without the statements whose summary does not pass, and all that is in them.
+pub fn each_stmt_where(block: &[Stmt], passes: &dyn Fn(&Summary) -> bool, f: &mut dyn FnMut(&Stmt)) {
+    for stmt in block.iter().filter(|stmt| passes(&stmt.summary())) {
         f(stmt);
-        inner_lists(stmt).into_iter().for_each(|list| each_stmt_naming(list, names, f));
+        inner_lists(stmt).into_iter().for_each(|list| each_stmt_where(list, passes, f));
     }
 }
 
 /// The externs that a block calls, in source order, each at every place.
 pub fn each_extern(block: &[Stmt], f: &mut dyn FnMut(&ExternFunction)) {
-    for stmt in block.iter().filter(|stmt| stmt.summary().externs) {
+    each_stmt_where(block, &|summary| summary.externs, &mut |stmt| {
         each_own_expr(stmt, &mut |expr| {
             each_expr(expr, &mut |node| {
                 if let ExprKind::Extern { function, .. } = &node.kind {
@@ -180,8 +185,7 @@ pub fn each_extern(block: &[Stmt], f: &mut dyn FnMut(&ExternFunction)) {
                 }
             });
         });
-        inner_lists(stmt).into_iter().for_each(|list| each_extern(list, f));
-    }
+    });
 }
 
 /// The statement lists inside a statement: the body, and the `else` of a branch.

@@ -48,10 +48,10 @@ impl Operator for EliminateDeadCode {
             (holds(build::binary(BinaryOp::Ge, dead.lo, dead.hi)), edited.delete(&block_of(at, arguments)?))
         } else if let Some(branch) = Branch::of(stmt) {
             let (always, never) = (holds(branch.cond.clone()), negated(&branch.cond).map(holds));
-            if always.answer(proc, proc, solver).is_ok() {
+            if always.holds(proc, proc, solver) {
                 (always, edited.unwrap(at, false))
             } else {
-                match never.filter(|never| never.answer(proc, proc, solver).is_ok()) {
+                match never.filter(|never| never.holds(proc, proc, solver)) {
                     Some(never) => (never, without_body(&mut edited, at, &branch, arguments)?),
                     None => return Err(undecided(proc, &branch, arguments)),
                 }

@@ -56,7 +56,7 @@ impl Operator for RemoveLoop {
         };
         let block = BlockPlace { parent: at.clone(), orelse: false, lo: 0, hi: removed.body.len() };
         let mut questions = vec![Question::Idempotent { side: Side::Before, block }];
-        let guarded = runs.answer(proc, proc, solver).is_err();
+        let guarded = !runs.holds(proc, proc, solver);
         if !guarded {
             questions.push(runs);
         }

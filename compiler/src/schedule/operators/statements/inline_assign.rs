@@ -191,7 +191,7 @@ impl Inlining<'_> {
         let pairs: Vec<(&Expr, &Expr)> = idx.iter().zip(&self.write.idx).filter(|(one, two)| one != two).collect();
         let mut shown = |cond: Expr| {
             let question = Question::Holds { side: Side::Before, at: stmt.clone(), cond, what: String::new() };
-            question.answer(self.proc, self.proc, solver).is_ok()
+            question.holds(self.proc, self.proc, solver)
         };
         if pairs.iter().all(|(one, two)| shown(build::binary(BinaryOp::Eq, (*one).clone(), (*two).clone()))) {
             return Ok(true);
