@@ -21,7 +21,8 @@ mod timings;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
 fn run() -> Exit {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
+        Err(refusal) if refusal.kind() == ErrorKind::MissingSubcommand => return no_command(),
         Err(refusal) => return usage(&refusal),
     };
     if arguments.global.timings {
@@ -75,6 +77,13 @@ fn run() -> Exit {
     };
     timings::table().unwrap_or_default().iter().for_each(|line| terminal.note(line));
     terminal.finish(exit)
+}
+
+/// Options without a command: the list of commands says what is missing better than the parser's own words.
+fn no_command() -> Exit {
+    let terminal = Terminal::plain(arguments::Format::Text);
+    terminal.usage(&Arguments::command().render_help().to_string(), false);
+    terminal.finish(Exit::Usage)
 }
 
 /// Help and version are answers; everything else that the parser says is a usage error.

@@ -13,9 +13,10 @@ pub mod extent;
 pub mod validate;
 pub mod revalidate;
 pub mod alpha;
+pub mod configuration;
 
 pub use expression::{Access, BinaryOp, Const, Expr, ExprKind, ExprNode};
 pub use procedure::{Arg, ArgType, Committed, Lineage, Proc};
-pub use statement::{Block, LoopMode, Stmt, StmtKind, StmtNode};
+pub use statement::{Block, ConfigUse, LoopMode, Stmt, StmtKind, StmtNode};
 pub use summary::NameFilter;
 pub use types::{Control, DataType, Ty};

@@ -12,7 +12,7 @@ use crate::checks::call::Call;
 use crate::checks::claim::{Failure, Site};
 use crate::cursor::path::{Path, Step};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::loop_ir::{ArgType, Expr, LoopMode, NameFilter, Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::{ArgType, Expr, LoopMode, NameFilter, Proc, Stmt, StmtKind, configuration, visit};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -118,21 +118,29 @@ impl<'a> Walk<'a> {
             StmtKind::Assign { name, idx, rhs } => self.update(stmt, name, idx, "written", rhs, at),
             StmtKind::Reduce { name, idx, rhs } => self.update(stmt, name, idx, "reduced into", rhs, at),
             StmtKind::If { cond, body, orelse } => {
-                let depth = self.facts.known.len();
+                let (depth, start) = (self.facts.known.len(), self.facts.scope.config.clone());
                 self.facts.assume(cond);
                 self.block(body, at, false);
                 self.facts.known.truncate(depth);
+                self.facts.scope.config = start.clone();
                 self.facts.assume_not(cond);
                 self.block(orelse, at, true);
                 self.facts.known.truncate(depth);
+                self.facts.scope.config = start;
+                self.facts.pass(stmt);
             }
-            StmtKind::For { iter, lo, hi, body, .. } => {
+            StmtKind::For { lo, hi, body, .. } => {
                 self.extent(stmt, lo, hi, at);
-                self.facts.scope.add_stmt(stmt);
-                let depth = self.facts.known.len();
-                self.facts.assume_range(iter, lo, hi);
+                let (depth, start) = (self.facts.known.len(), self.facts.scope.config.clone());
+                self.facts.enter_loop(stmt);
                 self.block(body, at, false);
                 self.facts.known.truncate(depth);
+                self.facts.scope.config = start;
+                self.facts.pass(stmt);
+            }
+            StmtKind::WriteConfig { rhs, .. } => {
+                self.reads(rhs, at);
+                self.facts.pass(stmt);
             }
             StmtKind::Alloc { name, ty, .. } => {
                 if matches!(self.scope, Scope::Everything) || self.counts(name) {
@@ -156,6 +164,7 @@ impl<'a> Walk<'a> {
                     let call = Call { site, callee, args, span: &stmt.span };
                     self.failures.extend(call.check(self.solver));
                 }
+                self.facts.pass(stmt);
             }
         }
     }
@@ -166,6 +175,7 @@ impl<'a> Walk<'a> {
             let site = Site { proc: self.proc, facts: &self.facts, at };
             self.failures.extend(bounds::element(&site, name, idx, verb, &stmt.span, self.solver).err());
         }
+        self.facts.pass(stmt);
     }
 
     fn extent(&mut self, stmt: &Stmt, lo: &Expr, hi: &Expr, at: &Path) {
@@ -277,7 +287,8 @@ pub fn calls_valid(proc: &Proc, under: &Path, solver: &mut Solver) -> Result<(),
 
 fn walk(proc: &Proc, scope: Scope, solver: &mut Solver) -> Result<(), Unproven> {
     let mut walk = Walk::new(proc, Facts::of(proc), scope, solver);
-    if let Some(declared) = proc.committed.declarations() {
+    // Where configuration state changes, it has to be followed past every statement.
+    if let Some(declared) = proc.committed.declarations().filter(|_| !configuration::may_write(&proc.body)) {
         walk.facts.scope = declared.clone();
         walk.all_declared = true;
     }

@@ -17,6 +17,7 @@ impl FunctionLowering<'_, '_> {
                 }
             }
             ExprKind::Const(value) => self.literal(value, precision),
+            ExprKind::ReadConfig(field) => self.field(field),
             ExprKind::Neg(operand) => CExpr::Neg(Box::new(self.data(operand, precision))),
             ExprKind::Binary { op, lhs, rhs } => match arithmetic(*op) {
                 Some(op) => {

@@ -10,7 +10,7 @@ use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::procedure::Proc;
 use crate::loop_ir::statement::{Stmt, StmtKind};
 use crate::loop_ir::summary::NameFilter;
-use crate::loop_ir::validate::{self, Role, Scope, bound_twice, committed, not_empty};
+use crate::loop_ir::validate::{self, Role, Scope, bound_twice, committed, no_dependent_declaration, not_empty};
 use crate::loop_ir::visit;
 use crate::symbol::{Identity, Sym};
 
@@ -26,6 +26,7 @@ pub fn commit(before: &Proc, after: &Proc) -> Result<(), String> {
         declared: known.clone(),
     };
     not_empty(&after.body, "the proc")?;
+    no_dependent_declaration(after)?;
     step.lists(&before.body, &after.body)?;
     let declared = step.declarations(known)?;
     after.committed.set(declared);

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use crate::hardware::config::ConfigField;
 use crate::hardware::memory::Memory;
 use crate::loop_ir::expression::Expr;
 use crate::loop_ir::procedure::Proc;
@@ -29,11 +30,31 @@ pub struct StmtNode {
 pub struct StmtParts {
     pub kind: StmtKind,
     pub span: Span,
+    /// What it and everything below it, callees included, has to do with configuration state; set by the builder.
+    pub config: ConfigUse,
+}
+
+/// Whether code depends on configuration state (asserts of callees count) and whether it may change it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConfigUse {
+    pub reads: bool,
+    pub writes: bool,
+}
+
+impl ConfigUse {
+    pub fn or(self, other: ConfigUse) -> ConfigUse {
+        ConfigUse { reads: self.reads || other.reads, writes: self.writes || other.writes }
+    }
 }
 
 impl StmtNode {
-    pub fn new(kind: StmtKind, span: Span) -> Self {
-        StmtNode { parts: StmtParts { kind, span }, summary: OnceLock::new() }
+    pub fn new(kind: StmtKind, span: Span, config: ConfigUse) -> Self {
+        StmtNode { parts: StmtParts { kind, span, config }, summary: OnceLock::new() }
+    }
+
+    /// Notes what the statement has to do with configuration state, which no summary tells.
+    pub fn set_config(&mut self, config: ConfigUse) {
+        self.parts.config = config;
     }
 
     /// For a change in place; what was known about the node is forgotten.
@@ -59,7 +80,7 @@ impl Deref for StmtNode {
 /// Nodes are copied to be changed, so the copy starts without facts.
 impl Clone for StmtNode {
     fn clone(&self) -> Self {
-        StmtNode::new(self.parts.kind.clone(), self.parts.span.clone())
+        StmtNode::new(self.parts.kind.clone(), self.parts.span.clone(), self.parts.config)
     }
 }
 
@@ -111,6 +132,11 @@ pub enum StmtKind {
     /// An alias: `name = base[...]`; `rhs` is always `ExprKind::Window`.
     Window {
         name: Sym,
+        rhs: Expr,
+    },
+    /// `Config.field = rhs`.
+    WriteConfig {
+        field: ConfigField,
         rhs: Expr,
     },
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::loop_ir::configuration;
 use crate::loop_ir::declarations::{Declarations, window_shape};
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
@@ -22,8 +23,17 @@ pub fn validate(proc: &Proc) -> Result<(), String> {
             ty.shape.iter().try_for_each(|extent| scope.expr(extent))?;
         }
     }
+    no_dependent_declaration(proc)?;
     proc.preds.iter().try_for_each(|pred| scope.expr(pred))?;
     scope.body(&proc.body, "the proc")
+}
+
+/// What a declaration depends on must not change while it is in use.
+pub(in crate::loop_ir) fn no_dependent_declaration(proc: &Proc) -> Result<(), String> {
+    match configuration::dependent_declaration(proc) {
+        Some(name) => Err(format!("the declaration of `{name}` depends on configuration state")),
+        None => Ok(()),
+    }
 }
 
 /// Checks the laws of a proc that is finished, and remembers its declarations with it.
@@ -64,6 +74,7 @@ impl Role {
                 ExprKind::Window { idx, .. } => Some((name, Role::Data { rank: window_shape(idx).len() })),
                 ExprKind::Read { .. }
                 | ExprKind::Const(_)
+                | ExprKind::ReadConfig(_)
                 | ExprKind::Neg(_)
                 | ExprKind::Binary { .. }
                 | ExprKind::Extern { .. }
@@ -72,6 +83,7 @@ impl Role {
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
             | StmtKind::For { .. }
             | StmtKind::Call { .. } => None,
@@ -129,7 +141,7 @@ impl Scope<'_> {
             StmtKind::Assign { name, idx, .. } | StmtKind::Reduce { name, idx, .. } => {
                 self.access(name, idx.len(), "write")
             }
-            StmtKind::Pass | StmtKind::Call { .. } => Ok(()),
+            StmtKind::Pass | StmtKind::Call { .. } | StmtKind::WriteConfig { .. } => Ok(()),
             StmtKind::If { body, orelse, .. } => {
                 self.body(body, "an `if`")?;
                 self.block(orelse)
@@ -178,7 +190,11 @@ impl Scope<'_> {
                 Role::Data { rank } if *dim < rank => Ok(()),
                 Role::Data { .. } | Role::Control => Err(format!("`{name}` has no dimension {dim}")),
             },
-            ExprKind::Const(_) | ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. } => Ok(()),
+            ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
+            | ExprKind::Neg(_)
+            | ExprKind::Binary { .. }
+            | ExprKind::Extern { .. } => Ok(()),
         }
     }
 

@@ -17,7 +17,7 @@ pub fn each_expr(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
 /// Calls `f` on the direct children of an expression, in source order.
 pub fn each_child(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
     match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Stride { .. } => {}
+        ExprKind::Const(_) | ExprKind::Stride { .. } | ExprKind::ReadConfig(_) => {}
         ExprKind::Read { idx, .. } => idx.iter().for_each(f),
         ExprKind::Extern { args, .. } => args.iter().for_each(f),
         ExprKind::Neg(operand) => f(operand),
@@ -55,7 +55,7 @@ pub fn each_own_expr(stmt: &StmtNode, f: &mut dyn FnMut(&Expr)) {
         }
         StmtKind::Alloc { ty, .. } => ty.shape.iter().for_each(f),
         StmtKind::Call { args, .. } => args.iter().for_each(f),
-        StmtKind::Window { rhs, .. } => f(rhs),
+        StmtKind::Window { rhs, .. } | StmtKind::WriteConfig { rhs, .. } => f(rhs),
     }
 }
 
@@ -76,7 +76,11 @@ pub fn each_expr_in(block: &[Stmt], f: &mut dyn FnMut(&Expr)) {
 pub fn named(expr: &Expr) -> Option<&Sym> {
     match &expr.kind {
         ExprKind::Read { name, .. } | ExprKind::Window { name, .. } | ExprKind::Stride { name, .. } => Some(name),
-        ExprKind::Const(_) | ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. } => None,
+        ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
+        | ExprKind::Neg(_)
+        | ExprKind::Binary { .. }
+        | ExprKind::Extern { .. } => None,
     }
 }
 
@@ -109,6 +113,7 @@ pub(in crate::loop_ir) fn binds(kind: &StmtKind) -> Option<&Sym> {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::Call { .. } => None,
     }
@@ -124,6 +129,7 @@ pub(in crate::loop_ir) fn writes(kind: &StmtKind) -> Option<&Sym> {
     match kind {
         StmtKind::Assign { name, .. } | StmtKind::Reduce { name, .. } => Some(name),
         StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::For { .. }
         | StmtKind::Alloc { .. }
@@ -196,6 +202,7 @@ pub fn inner_lists(stmt: &StmtNode) -> [&[Stmt]; 2] {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
         | StmtKind::Window { .. } => [&[], &[]],

@@ -7,7 +7,9 @@ use ruff_text_size::Ranged;
 
 use crate::cursor::path::{self, Path};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::config::Config;
 use crate::hardware::extern_function::ExternFunction;
+use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::declarations::{Declaration, Declarations};
 use crate::loop_ir::{Access, Control, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
 use crate::print::{self, Names};
@@ -30,7 +32,7 @@ pub fn formatted(text: &str, parts: &[Expr], proc: &Proc, before: &Path) -> Resu
     in_scope(text, proc, before, |scope| {
         check_parts(parts, proc, before)?;
         let wanted = |position| {
-            read(text, proc, scope.clone(), |checker, node| {
+            read(text, proc, &[], scope.clone(), |checker, node| {
                 checker.holes = parts.iter().cloned().collect();
                 checker.expression(node, position)
             })
@@ -47,7 +49,7 @@ pub fn formatted(text: &str, parts: &[Expr], proc: &Proc, before: &Path) -> Resu
 
 /// A window such as `C[0:6, i, :]`, or a scalar's name; the accesses are one for each dimension.
 pub fn window(text: &str, proc: &Proc, before: &Path) -> Result<(Sym, Vec<Access>), Diagnostic> {
-    in_scope(text, proc, before, |scope| read(text, proc, scope.clone(), window_of))
+    in_scope(text, proc, before, |scope| read(text, proc, &[], scope.clone(), window_of))
 }
 
 fn window_of(checker: &mut Checker<'_>, node: &Syntax) -> Result<(Sym, Vec<Access>), Reported> {
@@ -72,6 +74,7 @@ fn window_of(checker: &mut Checker<'_>, node: &Syntax) -> Result<(Sym, Vec<Acces
             ExprKind::Window { idx, .. } => idx.clone(),
             ExprKind::Read { idx, .. } => idx.iter().cloned().map(Access::Point).collect(),
             ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }
@@ -92,10 +95,11 @@ fn window_of(checker: &mut Checker<'_>, node: &Syntax) -> Result<(Sym, Vec<Acces
 }
 
 /// A precondition over the parameters of a proc.
-pub fn assertion(text: &str, proc: &Proc) -> Result<Expr, Diagnostic> {
+/// Besides the configs of the proc, `configs` may be named.
+pub fn assertion(text: &str, proc: &Proc, configs: &[Config]) -> Result<Expr, Diagnostic> {
     let mut scope = Scope::default();
     bind_args(proc, &Declarations::of(proc), &Names::default(), &mut scope);
-    read(text, proc, scope, |checker, node| checker.condition(node))
+    read(text, proc, configs, scope, |checker, node| checker.condition(node))
 }
 
 /// Reads a text with the names visible just before the statement at `before`. At first only those that the text can
@@ -190,6 +194,7 @@ fn check_parts(parts: &[Expr], proc: &Proc, before: &Path) -> Result<(), Diagnos
 fn read<T>(
     text: &str,
     proc: &Proc,
+    configs: &[Config],
     scope: Scope,
     check: impl FnOnce(&mut Checker<'_>, &Syntax) -> Result<T, Reported>,
 ) -> Result<T, Diagnostic> {
@@ -202,8 +207,8 @@ fn read<T>(
         diagnostic
     })?;
     let node = parsed.into_expr();
-    let externs = externs(proc);
-    let mut checker = Checker::new(&file, &externs);
+    let known = host_names(proc, configs);
+    let mut checker = Checker::new(&file, &known);
     checker.scope = scope;
     let result = check(&mut checker, &node);
     checker.finish(result).map_err(|errors| {
@@ -213,9 +218,17 @@ fn read<T>(
     })
 }
 
-/// The externs that a fragment may call: the builtin ones and those that the proc calls already.
-fn externs(proc: &Proc) -> BTreeMap<String, HostValue> {
+/// The externs that a fragment may call: the builtin ones and those that the proc calls already. The configs that it may
+/// name: those given and those that the proc and its callees use.
+fn host_names(proc: &Proc, configs: &[Config]) -> BTreeMap<String, HostValue> {
     let mut externs: BTreeMap<String, HostValue> = BTreeMap::new();
+    let used = Touched::by_proc(proc).all();
+    for config in used.iter().map(|field| field.config()).chain(configs) {
+        externs.insert(config.name().to_string(), HostValue::Config(config.clone()));
+        for field in config.fields() {
+            externs.insert(field.to_string(), HostValue::ConfigField(field));
+        }
+    }
     let mut add = |function: &ExternFunction| {
         externs.insert(function.name.clone(), HostValue::Extern(function.clone()));
     };

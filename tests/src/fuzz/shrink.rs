@@ -100,6 +100,7 @@ fn moved_value(
         | RawValue::Procedure(_)
         | RawValue::Memory(_)
         | RawValue::Precision(_)
+        | RawValue::Config(_)
         | RawValue::Other(_) => value.clone(),
     })
 }

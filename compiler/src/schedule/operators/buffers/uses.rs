@@ -72,6 +72,7 @@ fn own_uses(place: &Path, stmt: &Stmt, buffer: &Sym, found: &mut Vec<Use>) {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::For { .. }
         | StmtKind::Alloc { .. }
@@ -94,6 +95,7 @@ fn in_expr(stmt: &Path, at: Path, expr: &Expr, buffer: &Sym, found: &mut Vec<Use
         ExprKind::Stride { name, dim } if name == buffer => Some(UseKind::Stride { at: at.clone(), dim: *dim }),
         ExprKind::Read { .. }
         | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }
@@ -142,6 +144,7 @@ impl Changes {
                 StmtKind::Assign { rhs, .. } => StmtKind::Assign { name, idx, rhs: rhs.clone() },
                 StmtKind::Reduce { rhs, .. } => StmtKind::Reduce { name, idx, rhs: rhs.clone() },
                 StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::If { .. }
                 | StmtKind::For { .. }
                 | StmtKind::Alloc { .. }

@@ -11,7 +11,8 @@ use crate::hardware::memory::Memory;
 use crate::loop_ir::declarations::{Declaration, Declarations, window_shape};
 use crate::loop_ir::substitute::alpha_rename_proc;
 use crate::loop_ir::{
-    Arg, ArgType, BinaryOp, Committed, Control, DataType, Expr, Lineage, Proc, Stmt, StmtKind, build, visit,
+    Arg, ArgType, BinaryOp, Committed, Control, DataType, Expr, Lineage, Proc, Stmt, StmtKind, build, configuration,
+    visit,
 };
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter};
@@ -194,6 +195,7 @@ fn known(proc: &Proc, place: &BlockPlace, args: &[Arg]) -> Vec<Expr> {
                 StmtKind::Assign { .. }
                 | StmtKind::Reduce { .. }
                 | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::Alloc { .. }
                 | StmtKind::Call { .. }
                 | StmtKind::Window { .. },
@@ -202,7 +204,11 @@ fn known(proc: &Proc, place: &BlockPlace, args: &[Arg]) -> Vec<Expr> {
         }
         inner = scope;
     }
+    let changing = |fact: &Expr| configuration::disturbed([fact], &proc.body).is_some();
     facts.retain(|fact| {
+        if changing(fact) {
+            return false;
+        }
         let mut used = BTreeSet::new();
         visit::expr_symbols(fact, &mut used);
         used.iter().all(|name| args.iter().any(|arg| &arg.name == name))
