@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::cursor::{Forward, Place, forward, path};
 use crate::loop_ir::Proc;
 use crate::schedule::apply::RawArguments;
+use crate::schedule::results::Returned;
 
 /// A procedure with its history. Cheap to clone; immutable.
 #[derive(Clone)]
@@ -27,6 +28,8 @@ pub struct HistoryStep {
     /// As they were given: to write them out as a user would means to name everything in a proc, which only who reads
     /// a history needs.
     pub arguments: RawArguments,
+    /// What `rc = True` hands back, as places of this version; names in [`results::described`](super::results::described).
+    pub results: Vec<Returned>,
 }
 
 impl Procedure {
