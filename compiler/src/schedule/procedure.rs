@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use crate::cursor::{Forward, Place, forward, path};
+use crate::cursor::forward::carried;
+use crate::cursor::{Forward, Place, path};
 use crate::loop_ir::Proc;
 use crate::schedule::apply::RawArguments;
 use crate::schedule::results::Returned;
@@ -92,7 +93,7 @@ impl Procedure {
         };
         for version in steps.iter().rev() {
             let Some(step) = version.step() else { return Err(ForwardError::Unrelated) };
-            place = forward(&place, &step.forward).ok_or(ForwardError::Gone)?;
+            place = carried(place, &step.forward).ok_or(ForwardError::Gone)?;
             // A variable that became a literal merges with a negation around it, so that its own place is no more.
             if let Place::Node(at) = &place
                 && path::node(version.ir(), at).is_none()
