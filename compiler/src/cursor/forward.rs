@@ -48,12 +48,12 @@ fn carried_node(mut path: Path, step: &Forward) -> Option<Path> {
     let (parent, orelse, from, to) = match step {
         Forward::Replace { parent, orelse, lo, hi, count } => (parent, *orelse, (*lo, *hi), lo + count),
         Forward::Insert { parent, orelse, at, count } => (parent, *orelse, (*at, *at), at + count),
-        Forward::Wrap { .. }
-        | Forward::Unwrap { .. }
-        | Forward::Move { .. }
-        | Forward::Rewrite { .. }
-        | Forward::Restructure { .. }
-        | Forward::DropArg(_) => return node(&path, step),
+        Forward::Rewrite { dead } => return (!inside_of(dead, &path)).then_some(path),
+        Forward::Restructure { path: at, .. } if !at.is_prefix_of(&path) || *at == path => return Some(path),
+        Forward::DropArg(_) => return Some(path),
+        Forward::Wrap { .. } | Forward::Unwrap { .. } | Forward::Move { .. } | Forward::Restructure { .. } => {
+            return node(&path, step);
+        }
     };
     let (lo, hi) = from;
     match through(&path, parent, orelse).map(|(at, _)| at) {
@@ -141,13 +141,15 @@ pub fn node(path: &Path, step: &Forward) -> Option<Path> {
         Forward::Move { parent, orelse, lo, hi, to_parent, to_orelse, to_at } => {
             Some(moved(path, (parent, *orelse, *lo, *hi), (to_parent, *to_orelse, *to_at)))
         }
-        Forward::Rewrite { dead } => {
-            let dies = dead.iter().any(|above| above.is_prefix_of(path) && above != path);
-            (!dies).then(|| path.clone())
-        }
+        Forward::Rewrite { dead } => (!inside_of(dead, path)).then(|| path.clone()),
         Forward::Restructure { path: at, inside } => restructured(path, at, inside),
         Forward::DropArg(_) => Some(path.clone()),
     }
+}
+
+/// Whether a path is strictly below one of others.
+fn inside_of(others: &[Path], path: &Path) -> bool {
+    others.iter().any(|above| above.is_prefix_of(path) && above != path)
 }
 
 /// `inner` with its last statement position moved by `by`.
@@ -285,6 +287,10 @@ mod tests {
                 steps.push(Forward::Replace { parent, orelse, lo, hi: lo + 2, count });
             }
         }
+        let one = Path(vec![Step::Body(2)]);
+        steps.push(Forward::Rewrite { dead: vec![one.child(Step::Value), one.child(Step::Body(3))] });
+        steps.push(Forward::Restructure { path: one, inside: vec![(vec![Step::Body(3)], vec![Step::Body(0)])] });
+        steps.push(Forward::DropArg(0));
         for step in &steps {
             for path in paths() {
                 assert_eq!(carried_node(path.clone(), step), node(&path, step), "{path:?} {step:?}");
