@@ -21,7 +21,7 @@ impl Scope {
     /// The memories and externs of the prelude.
     pub fn prelude() -> Self {
         let mut scope = Scope::default();
-        for memory in [Memory::dram(), Memory::dram_stack(), Memory::dram_static()] {
+        for memory in Memory::builtins() {
             scope.known.insert(memory.name().to_string(), HostValue::Memory(memory));
         }
         for function in ExternFunction::builtin() {
