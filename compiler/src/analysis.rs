@@ -20,6 +20,7 @@ pub mod commute;
 pub mod iterations;
 pub mod filling;
 pub mod idempotence;
+pub mod stationary;
 pub mod fission;
 pub mod folding;
 pub mod liveness;
