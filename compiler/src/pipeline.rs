@@ -100,3 +100,6 @@ pub fn operators() -> Vec<OperatorHelp> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod mutation;

@@ -5,6 +5,7 @@ pub mod front;
 pub mod definition;
 pub mod places;
 pub mod arguments;
+mod reproduction;
 pub mod schedule;
 pub mod generated_c;
 mod shrink;

@@ -6,6 +6,7 @@ use crate::analysis::effects::{Cell, Effects};
 use crate::analysis::facts::Facts;
 use crate::analysis::idempotence;
 use crate::analysis::iterations::{before, bounds, loop_at};
+use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, Path, Step};
@@ -21,7 +22,9 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
     let (Some(first), Some(second)) = (looped.body.get(..split), looped.body.get(split..)) else {
         return Err(misplaced("the place to split at"));
     };
-    if let Some(name) = declared_and_used(first, second) {
+    if let Some(name) = declared_and_used(first, second)
+        .filter(|_| !mutation::passes("fission keeps declarations with their uses", false))
+    {
         return Err(scoping(proc, &name).at(&scope.child(Step::Body(split))));
     }
     let facts = Facts::at(proc, scope);
@@ -37,7 +40,9 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
     let Err(meeting) = overlap::first_meeting(&apart, &b, &later, &[], &order_matters, solver) else { return Ok(()) };
     let mut within = facts.clone();
     bounds(&facts, looped, looped.iter).into_iter().for_each(|formula| within.add(formula));
-    if !visit::block_mentions(first, looped.iter) && runs_once(&facts, &a, &b, &within, solver) {
+    let free =
+        mutation::passes("a first half that runs once has no iterator", !visit::block_mentions(first, looped.iter));
+    if free && runs_once(&facts, &a, &b, &within, solver) {
         return Ok(());
     }
     Err(conflict(proc, &meeting, "the first half of later iterations may run before the second half of earlier ones"))
@@ -91,7 +96,9 @@ pub(crate) fn branch_split(proc: &Proc, scope: &Path, split: usize, orelse: bool
     });
     let halves = list.and_then(|list| Some((list.get(..split)?, list.get(split..)?)));
     let Some((first, second)) = halves else { return Err(misplaced("the branch to split")) };
-    match declared_and_used(first, second) {
+    match declared_and_used(first, second)
+        .filter(|_| !mutation::passes("a split branch keeps declarations with their uses", false))
+    {
         Some(name) => Err(scoping(proc, &name).at(&scope.child(Step::statement(orelse, split)))),
         None => Ok(()),
     }

@@ -2,7 +2,6 @@
 
 use exo_compiler::cursor::path;
 use exo_compiler::cursor::{BlockPlace, GapPlace, Path, Place, Side, Step};
-use exo_compiler::hardware::memory::Memory;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
 use exo_compiler::loop_ir::{ArgType, BinaryOp, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
@@ -12,6 +11,7 @@ use exo_compiler::schedule::argument::RawValue;
 use exo_compiler::schedule::{Cursor, Kind, Operator, Procedure};
 use exo_compiler::symbol::Sym;
 
+use super::front::memories;
 use super::places::{Visible, accesses, expressions, statements, visible};
 
 /// Chooses the arguments of one call.
@@ -141,10 +141,7 @@ impl<'a> Chooser<'a> {
                 }
                 self.list(inner, None, parameter)
             }
-            Kind::Memory => {
-                let memories = [Memory::dram(), Memory::dram_stack(), Memory::dram_static()];
-                self.random.pick(&memories).cloned().map(RawValue::Memory)
-            }
+            Kind::Memory => self.random.pick(&memories()).cloned().map(RawValue::Memory),
             Kind::Precision => self.random.pick(&Precision::ALL).copied().map(RawValue::Precision),
             Kind::Procedure => self.callee().map(RawValue::Procedure),
             Kind::Stmt => self.statement(parameter, &|_| true),

@@ -1,14 +1,15 @@
 //! The way from text to a proc that tests outside the compiler take.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use exo_compiler::analysis::solver::Solver;
 use exo_compiler::checks;
 use exo_compiler::hardware::extern_function::ExternFunction;
 use exo_compiler::hardware::instruction::Instruction;
-use exo_compiler::hardware::memory::Memory;
+use exo_compiler::hardware::memory::{Memory, MemoryDefinition, MemoryKind};
 use exo_compiler::loop_ir::Proc;
+use exo_compiler::symbol::Identity;
 use exo_compiler::typecheck::{self, HostValue};
 
 /// Host names that object code may mention, in order of definition where that matters.
@@ -21,7 +22,7 @@ impl Scope {
     /// The memories and externs of the prelude.
     pub fn prelude() -> Self {
         let mut scope = Scope::default();
-        for memory in [Memory::dram(), Memory::dram_stack(), Memory::dram_static()] {
+        for memory in memories() {
             scope.known.insert(memory.name().to_string(), HostValue::Memory(memory));
         }
         for function in ExternFunction::builtin() {
@@ -45,6 +46,22 @@ impl Scope {
         checks::check_proc(proc, solver)
             .map_err(|errors| errors.iter().map(|error| error.message.clone()).collect::<Vec<_>>().join("\n"))
     }
+}
+
+/// The builtin memories, and one whose elements only instructions may touch.
+pub fn memories() -> [Memory; 4] {
+    static REGISTER: OnceLock<Memory> = OnceLock::new();
+    let register = REGISTER.get_or_init(|| {
+        Memory::new(MemoryDefinition {
+            identity: Identity::fresh(),
+            name: "REG".into(),
+            base: None,
+            kind: MemoryKind::User,
+            can_read: false,
+            capacity: None,
+        })
+    });
+    [Memory::dram(), Memory::dram_stack(), Memory::dram_static(), register.clone()]
 }
 
 /// Makes an instruction of a proc, as `@instr("...")` does.
