@@ -21,7 +21,12 @@ toolchain_problems() {
     fi
 }
 
-# Prints the Debian names of the missing packages, one a line.
+clang_major() { clang -dumpversion | cut -d. -f1; }
+
+# Whether clang can link the address sanitizer, which the tests of generated C run under.
+clang_sanitizes() { [ -n "$(find -L "$(clang -print-resource-dir)" -name 'libclang_rt.asan*' -print -quit)" ]; }
+
+# Prints the Debian names of the missing packages, one a line. Some can only be named once others are there.
 missing_packages() {
     # A C compiler and the C library's headers: for zstd's sources, and because `exo test` and the demo compile C.
     have gcc || echo gcc
@@ -29,7 +34,8 @@ missing_packages() {
     # Z3 is C++: linking it needs libstdc++.
     have g++ || echo g++
     have make || echo make
-    have clang || echo clang
+    # Its sanitizers are a package of their own, named by version.
+    if have clang; then clang_sanitizes || echo "libclang-rt-$(clang_major)-dev"; else echo clang; fi
     have pkg-config || echo pkg-config
     # The check is of the library itself, so that it holds where pkg-config is missing too.
     { have pkg-config && pkg-config --exists 'z3 >= 4.8.12'; } || echo libz3-dev
@@ -40,38 +46,49 @@ missing_packages() {
     have qemu-aarch64 || have qemu-aarch64-static || echo qemu-user
 }
 
-problems=$(toolchain_problems)
-mapfile -t missing < <(missing_packages)
-
-if [ ${#missing[@]} -gt 0 ]; then
+# Sets `runner` to what gives apt-get its rights, or ends the script where it cannot run.
+find_runner() {
     runner=()
-    if have apt-get && [ "$(id -u)" -ne 0 ]; then
-        if have sudo; then runner=(sudo); else
-            echo "setup: missing: ${missing[*]}" >&2
-            echo "setup: run as root or with sudo: apt-get install ${missing[*]}" >&2
-            exit 3
-        fi
-    elif ! have apt-get; then
+    if ! have apt-get; then
         echo "setup: missing (by their Debian names): ${missing[*]}" >&2
         echo "setup: install what this system calls them, then run the command again" >&2
         exit 3
     fi
+    if [ "$(id -u)" -eq 0 ]; then return; fi
+    if have sudo; then runner=(sudo); return; fi
+    echo "setup: missing: ${missing[*]}" >&2
+    echo "setup: run as root or with sudo: apt-get install ${missing[*]}" >&2
+    exit 3
+}
+
+install_missing() {
     echo "setup: installing ${missing[*]}"
+    local log
     log=$(mktemp)
-    trap 'rm -f "$log"' EXIT
     if ! { "${runner[@]}" apt-get update &&
         "${runner[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } \
         >"$log" 2>&1; then
         tail -n 20 "$log" >&2
+        rm -f "$log"
         echo "setup: apt-get could not install: ${missing[*]}" >&2
         exit 3
     fi
-    mapfile -t left < <(missing_packages)
-    if [ ${#left[@]} -gt 0 ]; then
-        echo "setup: still missing after the installation: ${left[*]}" >&2
+    rm -f "$log"
+}
+
+problems=$(toolchain_problems)
+tried=
+mapfile -t missing < <(missing_packages)
+while [ ${#missing[@]} -gt 0 ]; do
+    if [ "${missing[*]}" = "$tried" ]; then
+        echo "setup: still missing after the installation: ${missing[*]}" >&2
         exit 3
     fi
-fi
+    find_runner
+    install_missing
+    tried="${missing[*]}"
+    mapfile -t missing < <(missing_packages)
+done
 
 if [ -n "$problems" ]; then
     echo "setup: $problems" >&2
