@@ -5,6 +5,7 @@ pub mod obligation;
 pub mod operator;
 pub mod target;
 pub mod reads;
+pub mod conversions;
 pub mod argument;
 pub mod apply;
 pub mod parallel;

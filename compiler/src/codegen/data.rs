@@ -2,6 +2,7 @@
 
 use crate::codegen::c_tree::{CExpr, COp};
 use crate::codegen::function::FunctionLowering;
+use crate::codegen::wrapping;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
 
@@ -17,11 +18,11 @@ impl FunctionLowering<'_, '_> {
                 }
             }
             ExprKind::Const(value) => self.literal(value, precision),
-            ExprKind::Neg(operand) => CExpr::Neg(Box::new(self.data(operand, precision))),
+            ExprKind::Neg(operand) => wrapping::negated(self.data(operand, precision), precision),
             ExprKind::Binary { op, lhs, rhs } => match arithmetic(*op) {
                 Some(op) => {
                     let (lhs, rhs) = (self.data(lhs, precision), self.data(rhs, precision));
-                    CExpr::binary(op, lhs, rhs)
+                    wrapping::binary(op, lhs, rhs, precision)
                 }
                 None => self.malformed_data(expr),
             },

@@ -12,7 +12,8 @@ use crate::codegen::names::Scope;
 use crate::codegen::precision;
 use crate::codegen::unit::{Layout, Unit};
 use crate::codegen::usage::Touched;
-use crate::hardware::memory::Memory;
+use crate::codegen::wrapping;
+use crate::hardware::memory::{Memory, MemoryKind};
 use crate::loop_ir::declarations::{Declaration, Declarations};
 use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
@@ -234,6 +235,9 @@ impl FunctionLowering<'_, '_> {
             value = value.paren().cast(target.c_type());
         }
         let memory = self.declarations.memory(name)?;
+        if reduce && memory.kind != MemoryKind::User {
+            value = wrapping::addend(value, target);
+        }
         self.unit.write(&memory, lhs, reduce, value, span)
     }
 

@@ -7,6 +7,7 @@ use crate::cursor::Editor;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{BinaryOp, ExprKind, Proc};
+use crate::schedule::conversions;
 use crate::schedule::reads::reads_buffer;
 use crate::schedule::target::{Write, block_of};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
@@ -48,6 +49,7 @@ impl Operator for SplitWrite {
             let message = format!("the second operand reads `{}`, which the first write changes", write.name);
             return Err(arguments.scheduling(message));
         }
+        conversions::refuse(&write, proc, arguments)?;
         let first = Write { rhs: lhs, ..write.clone() }.into_stmt();
         let second = Write { rhs, reduces: true, ..write }.into_stmt();
         let mut edited = Editor::new(proc);
