@@ -39,11 +39,17 @@ missing_packages() {
     have pkg-config || echo pkg-config
     # The check is of the library itself, so that it holds where pkg-config is missing too.
     { have pkg-config && pkg-config --exists 'z3 >= 4.8.12'; } || echo libz3-dev
-    # Cross compiler and emulator for the Neon target.
+    # Cross compiler and emulator for the Neon and SVE targets.
     have aarch64-linux-gnu-gcc || echo gcc-aarch64-linux-gnu
     have aarch64-linux-gnu-gcc && echo '#include <stdio.h>' | aarch64-linux-gnu-gcc -E -x c - >/dev/null 2>&1 \
         || echo libc6-dev-arm64-cross
     have qemu-aarch64 || have qemu-aarch64-static || echo qemu-user
+    # The libraries of the RISC-V target, for which clang compiles.
+    have riscv64-linux-gnu-gcc || echo gcc-riscv64-linux-gnu
+    have riscv64-linux-gnu-gcc && echo '#include <stdio.h>' | riscv64-linux-gnu-gcc -E -x c - >/dev/null 2>&1 \
+        || echo libc6-dev-riscv64-cross
+    # Stands in for AVX-512 where this machine has none.
+    grep -qw avx512f /proc/cpuinfo 2>/dev/null || [ -f /usr/include/simde/x86/avx512.h ] || echo libsimde-dev
 }
 
 # Sets `runner` to what gives apt-get its rights, or ends the script where it cannot run.

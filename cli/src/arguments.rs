@@ -85,7 +85,7 @@ pub(crate) enum Command {
     Cc(Cc),
     /// Evaluate a module; `print` goes to stdout
     Run(Run),
-    /// Evaluate and check this pack: definitions, instructions, waived checks, raw C
+    /// Evaluate and check this pack: definitions, claims, kernels, waived checks, raw C
     Check,
     /// Run the tests of this pack, and each instruction against its body
     Test(Test),
@@ -99,7 +99,7 @@ pub(crate) enum Command {
     Cache(Cache),
     /// Say what this machine offers: solver, C compilers, emulators, cache, project
     Doctor,
-    /// Explain a command, an operator or the environment
+    /// Explain a command, an operator, a pack or the environment
     Help(Help),
     /// Explain an error code
     Explain(Explain),
@@ -252,7 +252,7 @@ pub(crate) enum CacheAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct Help {
-    /// A command, an operator such as `divide_loop`, `operators` for a list of them, or `environment`
+    /// A command, an operator such as `divide_loop`, a pack, `operators` for a list of them, or `environment`
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Option<String>,
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use exo_compiler::world::{CProgram, CRun, CRunner};
+use exo_compiler::world::{CMachine, CProgram, CRun, CRunner};
 
-use search::Way;
+use search::{Here, Way};
 pub(crate) use search::{Toolchain, machine_features};
 
 use crate::environment::Environment;
@@ -20,40 +20,39 @@ const RUN_TIME: Duration = Duration::from_secs(120);
 /// The C compilers and emulators of this machine, found once.
 pub(crate) struct CToolchain {
     environment: Environment,
-    features: Vec<String>,
+    here: Here,
     /// What was looked for before; a linear list, since there is little.
     found: Mutex<Vec<Looked>>,
 }
 
 /// An answer of the search.
 struct Looked {
-    triple: String,
-    features: Vec<String>,
+    machine: CMachine,
     found: Result<Toolchain, String>,
 }
 
 impl CToolchain {
     pub(crate) fn new(environment: &Environment) -> Self {
-        CToolchain { environment: environment.clone(), features: machine_features(), found: Mutex::new(Vec::new()) }
+        CToolchain { environment: environment.clone(), here: Here::look(), found: Mutex::new(Vec::new()) }
     }
 
-    /// How programs for `triple` that need `features` are compiled and run here, or what is missing.
-    pub(crate) fn toolchain(&self, triple: &str, features: &[String]) -> Result<Toolchain, String> {
+    /// How programs for a machine are compiled and run here, or what is missing.
+    pub(crate) fn toolchain(&self, machine: &CMachine) -> Result<Toolchain, String> {
         if let Ok(found) = self.found.lock()
-            && let Some(known) = found.iter().find(|known| known.triple == triple && known.features == features)
+            && let Some(known) = found.iter().find(|known| known.machine == *machine)
         {
             return known.found.clone();
         }
-        let answer = search::search(&self.environment, &self.features, triple, features);
+        let answer = search::search(&self.environment, &self.here, machine);
         if let Ok(mut found) = self.found.lock() {
-            found.push(Looked { triple: triple.to_string(), features: features.to_vec(), found: answer.clone() });
+            found.push(Looked { machine: machine.clone(), found: answer.clone() });
         }
         answer
     }
 
     fn compile_and_run(&self, program: &CProgram, toolchain: &Toolchain, folder: &Path) -> Result<CRun, String> {
         let mut sources = Vec::new();
-        for (name, text) in &program.files {
+        for (name, text) in program.files.iter().chain(toolchain.way.headers()) {
             if name.is_empty() || name.starts_with(['.', '-']) || name.contains(['/', '\\', '\0']) {
                 return Err(format!("`{name}` is no plain file name"));
             }
@@ -64,22 +63,36 @@ impl CToolchain {
         }
         let binary: PathBuf = folder.join("program");
         let mut arguments: Vec<String> = toolchain.compiler.iter().skip(1).cloned().collect();
-        arguments.extend(program.flags.iter().cloned());
-        if toolchain.way != Way::Native {
-            // Emulators look for the target's dynamic loader in vain.
-            arguments.push("-static".into());
+        match &toolchain.way {
+            Way::Native => arguments.extend(program.flags.iter().cloned()),
+            Way::Emulator { .. } => {
+                arguments.extend(program.flags.iter().cloned());
+                // Emulators look for the target's dynamic loader in vain.
+                arguments.push("-static".into());
+            }
+            Way::Headers { .. } => {
+                // `-m` would ask for the very instructions that the headers stand in for.
+                arguments.extend(program.flags.iter().filter(|flag| !flag.starts_with("-m")).cloned());
+                arguments.extend(["-I".into(), ".".into()]);
+            }
         }
         arguments.extend(sources);
         arguments.extend(["-o".into(), "program".into(), "-lm".into()]);
         let compiler = toolchain.compiler.first().map_or("cc", String::as_str);
         let compiled = process::run(compiler, &arguments, folder, COMPILE_TIME)?;
         if compiled.timed_out || compiled.exit_code != Some(0) {
+            if let Way::Headers { name, complete: false, .. } = &toolchain.way {
+                let first = compiled.stderr.lines().find(|line| line.contains("error")).unwrap_or_default();
+                return Err(format!("this machine lacks the instructions, and {name} does not offer all: {first}"));
+            }
             let command = format!("{} {}", toolchain.compiler.join(" "), arguments_after(&arguments, toolchain));
             return Ok(CRun::CompileFailed { command, stderr: compiled.stderr });
         }
         let binary = binary.display().to_string();
         let (runner, ran) = match &toolchain.way {
-            Way::Native => ("native".to_string(), process::run(&binary, &[], folder, RUN_TIME)?),
+            Way::Native | Way::Headers { .. } => {
+                (toolchain.runner_name().to_string(), process::run(&binary, &[], folder, RUN_TIME)?)
+            }
             Way::Emulator { path, name, arguments } => {
                 let mut arguments = arguments.clone();
                 arguments.push(binary);
@@ -105,7 +118,7 @@ fn arguments_after(arguments: &[String], toolchain: &Toolchain) -> String {
 
 impl CRunner for CToolchain {
     fn run(&self, program: &CProgram) -> CRun {
-        let toolchain = match self.toolchain(&program.triple, &program.features) {
+        let toolchain = match self.toolchain(&program.machine) {
             Ok(toolchain) => toolchain,
             Err(reason) => return CRun::Unavailable { reason },
         };
@@ -126,7 +139,7 @@ mod tests {
     use super::*;
 
     fn program(text: &str) -> CProgram {
-        CProgram { files: vec![("main.c".into(), text.into())], flags: vec![], triple: String::new(), features: vec![] }
+        CProgram { files: vec![("main.c".into(), text.into())], flags: vec![], machine: CMachine::default() }
     }
 
     fn run(program: &CProgram) -> CRun {
@@ -181,9 +194,43 @@ mod tests {
     #[test]
     fn an_unknown_triple_names_the_missing_compiler() {
         let mut foreign = program("");
-        foreign.triple = "vax-dec-ultrix".into();
+        foreign.machine.triple = "vax-dec-ultrix".into();
         match run(&foreign) {
             CRun::Unavailable { reason } => assert!(reason.contains("vax-dec-ultrix-gcc"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_model_stands_in_for_a_machine_that_nothing_runs() {
+        let mut modelled = program("#include <weird.h>\nint main(void) { return WEIRD(20, 22); }\n");
+        modelled.flags = vec!["-mweird".into()];
+        modelled.machine.features = vec!["weird".into()];
+        modelled.machine.model = vec![("weird.h".into(), "#define WEIRD(a, b) ((a) + (b))\n".into())];
+        match run(&modelled) {
+            CRun::Ran { runner, exit_code, .. } => assert_eq!((runner.as_str(), exit_code), ("model in C", 42)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn avx512_runs_through_emulation_headers_where_the_machine_lacks_it() {
+        let text = "#include <immintrin.h>\nint main(void) {\n    __m512 v = _mm512_set1_ps(20.0f);\n    \
+                    float out[16];\n    _mm512_storeu_ps(out, _mm512_add_ps(v, v));\n    return (int)out[15];\n}\n";
+        let mut avx512 = program(text);
+        avx512.flags = vec!["-mavx512f".into()];
+        avx512.machine =
+            CMachine { triple: "x86_64-linux-gnu".into(), features: vec!["avx512f".into()], ..CMachine::default() };
+        let mut toolchain = CToolchain::new(&Environment::read());
+        toolchain.here.features = vec!["sse2".into()];
+        match toolchain.run(&avx512) {
+            CRun::Ran { runner, exit_code, .. } => assert_eq!((runner.as_str(), exit_code), ("SIMDe", 40)),
+            CRun::Unavailable { reason } => assert!(reason.contains("libsimde-dev"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+        avx512.files[0].1 = text.replace("_mm512_add_ps", "_mm512_no_such_ps");
+        match toolchain.run(&avx512) {
+            CRun::Unavailable { reason } => assert!(reason.contains("SIMDe") || reason.contains("simde"), "{reason}"),
             other => panic!("{other:?}"),
         }
     }

@@ -13,6 +13,7 @@ mod init;
 mod install;
 mod new;
 mod output_manifest;
+mod pack_page;
 mod ready;
 mod remove;
 mod run;
@@ -45,7 +46,7 @@ pub(crate) fn dispatch(command: Command, settings: &Settings, terminal: &Termina
         Command::Verify(arguments) => verify::run(&arguments, settings, terminal),
         Command::Cache(arguments) => cache::run(&arguments, settings, terminal),
         Command::Doctor => doctor::run(settings, terminal),
-        Command::Help(arguments) => help::run(&arguments, terminal),
+        Command::Help(arguments) => help::run(&arguments, settings, terminal),
         Command::Explain(arguments) => explain::run(&arguments, terminal),
         Command::VerifyChild => crate::install::verification_child::run(terminal),
     }

@@ -20,7 +20,8 @@ mod terminal;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
 fn run() -> Exit {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
+        Err(refusal) if refusal.kind() == ErrorKind::MissingSubcommand => return no_command(),
         Err(refusal) => return usage(&refusal),
     };
     let environment = Environment::read();
@@ -70,6 +72,13 @@ fn run() -> Exit {
         }
     };
     terminal.finish(exit)
+}
+
+/// Options without a command: the list of commands says what is missing better than the parser's own words.
+fn no_command() -> Exit {
+    let terminal = Terminal::plain(arguments::Format::Text);
+    terminal.usage(&Arguments::command().render_help().to_string(), false);
+    terminal.finish(Exit::Usage)
 }
 
 /// Help and version are answers; everything else that the parser says is a usage error.

@@ -9,6 +9,7 @@ pub mod cases;
 pub mod numbering;
 pub mod z3_backend;
 pub mod effects;
+pub mod config_flow;
 pub mod callees;
 pub mod solver;
 pub mod facts;

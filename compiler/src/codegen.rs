@@ -10,6 +10,7 @@ pub mod liveness;
 pub mod intervals;
 pub mod precision;
 pub mod prepare;
+pub mod context;
 pub mod unit;
 pub mod memory;
 pub mod externs;
@@ -30,6 +31,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use crate::codegen::context::Context;
 use crate::codegen::function::FunctionText;
 use crate::codegen::reach::{Function, Reach};
 use crate::codegen::unit::Unit;
@@ -61,7 +63,7 @@ pub struct Output {
 /// Clashing or impossible exported names, precisions that disagree, memories that cannot do what is asked, windows
 /// passed as dense tensors, malformed templates. All that are found are reported.
 pub fn compile(procs: &[Arc<Proc>], options: &Options, hooks: &dyn Hooks) -> Result<Output, Vec<Diagnostic>> {
-    let parts = parts(procs, options.emulate, hooks)?;
+    let parts = parts(procs, header::library(&options.header_name), options.emulate, hooks)?;
     Ok(Output {
         c: format!("{}{}", source_file::include(&options.header_name), parts.source),
         header: header::file(&options.header_name, &parts.header),
@@ -74,7 +76,7 @@ pub fn compile(procs: &[Arc<Proc>], options: &Options, hooks: &dyn Hooks) -> Res
 /// # Errors
 /// As [`compile`].
 pub fn proc_text(proc: &Arc<Proc>, hooks: &dyn Hooks) -> Result<String, Vec<Diagnostic>> {
-    let parts = parts(std::slice::from_ref(proc), false, hooks)?;
+    let parts = parts(std::slice::from_ref(proc), &proc.name, false, hooks)?;
     Ok(format!("{}\n{}", parts.header, parts.source))
 }
 
@@ -84,11 +86,14 @@ struct Parts {
     raw_c: Vec<String>,
 }
 
-fn parts(procs: &[Arc<Proc>], emulate: bool, hooks: &dyn Hooks) -> Result<Parts, Vec<Diagnostic>> {
+fn parts(procs: &[Arc<Proc>], library: &str, emulate: bool, hooks: &dyn Hooks) -> Result<Parts, Vec<Diagnostic>> {
     let reach = Reach::of(procs, emulate)?;
-    let mut unit = Unit::new(hooks, emulate, &reach);
+    let mut unit = Unit::new(hooks, emulate, &reach, Context::of(&reach, library, emulate));
     let emitted: Vec<(&Function, Declarations)> =
         reach.functions.iter().map(|function| (function, Declarations::of(&function.proc))).collect();
+    let in_c: Vec<&Proc> =
+        reach.functions.iter().map(|function| &*function.proc).filter(|proc| proc.instr.is_none() || emulate).collect();
+    unit.context.check(&in_c, &mut unit.errors);
     for (function, declarations) in &emitted {
         if function.proc.instr.is_none() || emulate {
             prepare::check(&function.proc, declarations, &mut unit.errors);
@@ -115,7 +120,7 @@ fn parts(procs: &[Arc<Proc>], emulate: bool, hooks: &dyn Hooks) -> Result<Parts,
         return Err(unit.errors);
     }
     Ok(Parts {
-        header: header::contents(unit.windows.iter().copied(), &public),
+        header: header::contents(&unit.context, unit.windows.iter().copied(), &public),
         source: source_file::contents(&sections, &forward, &definitions),
         raw_c: unit.take_raw(),
     })

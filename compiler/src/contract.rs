@@ -86,7 +86,8 @@ pub struct KernelRequest {
     /// C symbol and file stem.
     pub name: String,
     pub algorithm: (ModuleId, String),
-    pub schedule: (ModuleId, String),
+    /// `None` compiles the algorithm as it stands.
+    pub schedule: Option<(ModuleId, String)>,
     pub target: (ModuleId, String),
     pub args: Vec<(String, KernelArgument)>,
     /// Emit instruction bodies as C functions and plain arrays for memories.

@@ -2,5 +2,6 @@
 
 pub mod precision;
 pub mod memory;
+pub mod config;
 pub mod extern_function;
 pub mod instruction;

@@ -9,12 +9,14 @@ pub mod rounded;
 pub mod frame;
 pub mod machine;
 pub mod call;
+pub mod configuration;
 pub mod draw;
 pub mod compare;
 
 #[cfg(test)]
 mod tests;
 
+use crate::hardware::config::ConfigField;
 use crate::loop_ir::Proc;
 use crate::source::Span;
 
@@ -123,12 +125,17 @@ pub enum Input<V> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inputs<V> {
     pub args: Vec<Input<V>>,
+    /// The configuration state before the run; data fields as tensors without dimensions. A field that is not here
+    /// starts as 0, `False` or uninitialised.
+    pub config: Vec<(ConfigField, Input<V>)>,
 }
 
 /// All data arguments after a run, in the order of the parameters, with their names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outputs<V> {
     pub tensors: Vec<(String, Tensor<V>)>,
+    /// The configuration state after the run, of the fields that were given and of those that the proc uses.
+    pub config: Vec<(ConfigField, Input<V>)>,
 }
 
 /// Steps that suffice for the small sizes that comparisons draw: a statement, an element of an allocation or an

@@ -11,8 +11,9 @@ pub mod declarations;
 pub mod extent;
 pub mod validate;
 pub mod alpha;
+pub mod configuration;
 
 pub use expression::{Access, BinaryOp, Const, Expr, ExprKind, ExprNode};
 pub use procedure::{Arg, ArgType, Lineage, Proc};
-pub use statement::{Block, LoopMode, Stmt, StmtKind, StmtNode};
+pub use statement::{Block, ConfigUse, LoopMode, Stmt, StmtKind, StmtNode};
 pub use types::{Control, DataType, Ty};

@@ -12,6 +12,7 @@ use crate::schedule::registry;
 use crate::script::host::Host;
 use crate::script::{build, report, testing_run};
 use crate::source::ModuleId;
+pub use crate::syntax::outline::{Item, ItemKind, Outline, outline};
 use crate::world::{CRunner, World};
 
 /// One compilation: a cache of evaluated modules, one solver, one set of limits.
@@ -81,6 +82,11 @@ pub fn checker_version() -> &'static str {
 /// Name and version of the solver in use, such as `z3 4.8.12`.
 pub fn solver_version() -> String {
     analysis::solver::version()
+}
+
+/// Names that host code finds: natives of the prelude that are no operators, and methods of procs and cursors; sorted.
+pub fn host_names() -> Vec<String> {
+    crate::script::prelude::names()
 }
 
 /// The manual: every operator, in the order of the reference.

@@ -55,6 +55,7 @@ impl Names {
     fn write_expr(&self, expr: &Expr, level: u8, out: &mut String) {
         match &expr.kind {
             ExprKind::Const(value) => out.push_str(&constant(value)),
+            ExprKind::ReadConfig(field) => out.push_str(&field.to_string()),
             ExprKind::Read { name, idx } => {
                 out.push_str(self.get(name));
                 self.write_indices(idx, out);
@@ -121,6 +122,7 @@ impl Names {
             StmtKind::Assign { name, idx, rhs } => format!("{} = {}", self.place(name, idx), self.expr(rhs)),
             StmtKind::Reduce { name, idx, rhs } => format!("{} += {}", self.place(name, idx), self.expr(rhs)),
             StmtKind::Pass => "pass".to_string(),
+            StmtKind::WriteConfig { field, rhs } => format!("{field} = {}", self.expr(rhs)),
             StmtKind::If { cond, .. } => format!("if {}:", self.expr(cond)),
             StmtKind::For { iter, lo, hi, mode, .. } => {
                 format!("for {} in {}({}, {}):", self.get(iter), mode.word(), self.expr(lo), self.expr(hi))
@@ -178,6 +180,7 @@ fn host_names(proc: &Proc) -> BTreeSet<String> {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::For { .. }
         | StmtKind::Window { .. } => {}
@@ -230,7 +233,11 @@ impl Naming {
                     self.block(orelse);
                 }
                 StmtKind::Alloc { name, .. } | StmtKind::Window { name, .. } => bound_here.push(self.bind(name)),
-                StmtKind::Assign { .. } | StmtKind::Reduce { .. } | StmtKind::Pass | StmtKind::Call { .. } => {}
+                StmtKind::Assign { .. }
+                | StmtKind::Reduce { .. }
+                | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
+                | StmtKind::Call { .. } => {}
             }
         }
         for spelling in bound_here {
@@ -343,6 +350,7 @@ impl<'a> Printer<'a> {
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::Alloc { .. }
             | StmtKind::Call { .. }
             | StmtKind::Window { .. } => {}

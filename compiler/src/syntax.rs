@@ -1,9 +1,10 @@
-//! Text that is read besides definitions: patterns, fragments given to operators, and whole modules.
+//! Text that is read besides definitions: patterns, fragments given to operators, whole modules, and what a module offers.
 
 pub mod pattern;
 pub mod find;
 pub mod fragment;
 pub mod module;
+pub mod outline;
 
 #[cfg(test)]
 mod tests;

@@ -7,9 +7,11 @@ use std::sync::{Arc, OnceLock};
 use ruff_python_ast::{Decorator, Expr as Syntax, Stmt as SyntaxStmt};
 
 use crate::diagnostic::Diagnostic;
+use crate::hardware::config::{Config, FieldType};
 use crate::hardware::extern_function::ExternFunction;
 use crate::hardware::instruction::Instruction;
 use crate::hardware::memory::{Memory, MemoryDefinition, MemoryKind};
+use crate::hardware::precision::Precision;
 use crate::loop_ir::Proc;
 use crate::source::SourceFile;
 use crate::symbol::Identity;
@@ -26,17 +28,36 @@ pub(crate) fn avx2() -> Memory {
             kind: MemoryKind::User,
             can_read: false,
             capacity: None,
+            copies: None,
         })
     })
     .clone()
 }
 
-/// What test text may mention: the builtin memories and externs, and the memory `AVX2`.
+/// The configs `Cfg` and `Dev` that test text may use. Every call gives the same ones.
+pub(crate) fn configs() -> Vec<Config> {
+    static CONFIGS: OnceLock<Vec<Config>> = OnceLock::new();
+    let fields = || {
+        vec![
+            ("n".to_string(), FieldType::Size),
+            ("i".to_string(), FieldType::Index),
+            ("on".to_string(), FieldType::Bool),
+            ("pitch".to_string(), FieldType::Stride),
+            ("gain".to_string(), FieldType::Data(Precision::F32)),
+        ]
+    };
+    CONFIGS.get_or_init(|| vec![Config::new("Cfg", fields(), true), Config::new("Dev", fields(), true)]).clone()
+}
+
+/// What test text may mention: the builtin memories and externs, the memory `AVX2`, and the configs.
 pub(crate) fn known() -> BTreeMap<String, HostValue> {
     let memories = [Memory::dram(), Memory::dram_stack(), Memory::dram_static(), avx2()];
     let memories = memories.into_iter().map(|memory| (memory.name().to_string(), HostValue::Memory(memory)));
     let externs = ExternFunction::builtin().iter().map(|f| (f.name.clone(), HostValue::Extern(f.clone())));
-    memories.chain(externs).collect()
+    let fields = configs().into_iter().flat_map(|config| config.fields());
+    let fields = fields.map(|field| (field.to_string(), HostValue::ConfigField(field)));
+    let configs = configs().into_iter().map(|config| (config.name().to_string(), HostValue::Config(config)));
+    memories.chain(externs).chain(configs).chain(fields).collect()
 }
 
 /// The procs of a module of `@proc` and `@instr("...")` definitions; each may call earlier ones.

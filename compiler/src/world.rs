@@ -38,10 +38,22 @@ pub struct CProgram {
     /// File name and text; exactly the `.c` files are compiled and linked together.
     pub files: Vec<(String, String)>,
     pub flags: Vec<String>,
+    pub machine: CMachine,
+}
+
+/// The machine that a C program is for, and how it is compiled and run where this machine is another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CMachine {
     /// GNU triple such as `aarch64-linux-gnu`, or empty for this machine.
     pub triple: String,
     /// CPU features the program needs (`avx2`, `fma`), so that a machine without them is told apart from a crash.
     pub features: Vec<String>,
+    /// `gcc` or `clang` where only one of them knows the instructions; empty for any.
+    pub compiler: String,
+    /// What an emulator is told to be (`-cpu` of qemu); empty for all that it can.
+    pub cpu: String,
+    /// File name and text of headers that model the instructions in plain C, for machines that no emulator knows.
+    pub model: Vec<(String, String)>,
 }
 
 /// What came of running a C program.

@@ -34,7 +34,8 @@ fn beside(program: &Path) -> Option<PathBuf> {
 fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.current_dir(repository()).args(["build", "--quiet", "--locked", "-p", "exo-cli"]);
+    // The whole workspace: a selection of one package has other features, and builds every dependency a second time.
+    command.current_dir(repository()).args(["build", "--quiet", "--locked", "--workspace", "--bins"]);
     if !cfg!(debug_assertions) {
         command.arg("--release");
     }

@@ -4,6 +4,7 @@ pub mod program;
 pub mod front;
 pub mod definition;
 pub mod places;
+mod shape;
 pub mod arguments;
 mod reproduction;
 pub mod schedule;

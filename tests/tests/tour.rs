@@ -1,8 +1,8 @@
-//! The tour of the README: its commands run, in order, and say what the README shows.
+//! The README and the guides: their commands run, in order, and say what is shown.
 //!
 //! In a `console` block each line after `$ ` is a command and what follows is what it says, with `...` for lines left out.
 //! A block after `<!-- file: PATH -->` is a file, after `<!-- append: PATH -->` the end of one. Times are not compared.
-//! `EXO_UPDATE=1` writes what the commands say into the README, where nothing is left out.
+//! `EXO_UPDATE=1` writes what the commands say into the page, where nothing is left out.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,14 +11,14 @@ use std::process::Command;
 use exo_tests::command_line::{Sandbox, finish};
 use exo_tests::exo::{binary, repository};
 
-/// A piece of the tour, and the lines of the README that it stands on.
+/// A piece of a page, and the lines that it stands on.
 enum Piece {
     File { path: String, append: bool, text: String },
     Command { text: String, says: Vec<String>, lines: std::ops::Range<usize> },
 }
 
-fn pieces(readme: &str) -> Vec<Piece> {
-    let lines: Vec<&str> = readme.lines().collect();
+fn pieces(page: &str) -> Vec<Piece> {
+    let lines: Vec<&str> = page.lines().collect();
     let mut pieces = Vec::new();
     let mut file = None;
     let mut at = 0;
@@ -101,9 +101,46 @@ fn fits(shown: &[String], said: &[String]) -> bool {
 
 #[test]
 fn the_tour_runs_as_it_says() {
-    let path = repository().join("README.md");
-    let readme = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let pieces = pieces(&readme);
+    runs_as_it_says("README.md", 8);
+}
+
+#[test]
+fn the_guide_to_targets_runs_as_it_says() {
+    runs_as_it_says("docs/guide/targets.md", 8);
+}
+
+#[test]
+fn the_guide_to_schedules_runs_as_it_says() {
+    runs_as_it_says("docs/guide/schedules.md", 4);
+}
+
+#[test]
+fn the_guide_from_exo_runs_as_it_says() {
+    runs_as_it_says("docs/guide/from-exo.md", 1);
+}
+
+#[test]
+fn the_page_of_the_language_runs_as_it_says() {
+    runs_as_it_says("docs/guide/language.md", 1);
+}
+
+/// Every name that host code finds in scope, and every method, is on the page.
+#[test]
+fn the_page_of_the_language_names_everything() {
+    let path = repository().join("docs/guide/language.md");
+    let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let words: std::collections::BTreeSet<&str> =
+        page.split(|char: char| !char.is_alphanumeric() && char != '_').collect();
+    let names = exo_compiler::pipeline::host_names();
+    let left_out: Vec<&String> = names.iter().filter(|name| !words.contains(name.as_str())).collect();
+    assert!(names.len() > 60 && left_out.is_empty(), "docs/guide/language.md does not name {left_out:?}");
+}
+
+/// Runs all commands of a page, of which there are at least `least`.
+fn runs_as_it_says(page: &str, least: usize) {
+    let path = repository().join(page);
+    let shown = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let pieces = pieces(&shown);
     let sandbox = Sandbox::new();
     let mut command = Command::new("bash");
     let folder = binary().parent().unwrap_or(Path::new("."));
@@ -122,25 +159,25 @@ fn the_tour_runs_as_it_says() {
         Piece::File { .. } => None,
     });
     let commands = commands.collect::<Vec<_>>();
-    assert!(commands.len() >= 8, "the tour has only {} commands", commands.len());
-    assert_eq!(said.len(), commands.len() + 1, "the tour broke off:\n{}{}", run.stdout, run.stderr);
+    assert!(commands.len() >= least, "{page} has only {} commands", commands.len());
+    assert_eq!(said.len(), commands.len() + 1, "{page} broke off:\n{}{}", run.stdout, run.stderr);
     if std::env::var_os("EXO_UPDATE").is_some() {
-        update(&path, &readme, &commands, &said);
+        update(&path, &shown, &commands, &said);
         return;
     }
     for ((text, shown, _), said) in commands.iter().zip(&said) {
-        assert!(fits(shown, said), "`{text}` says\n{}\nbut the README shows\n{}", said.join("\n"), shown.join("\n"));
+        assert!(fits(shown, said), "`{text}` says\n{}\nbut {page} shows\n{}", said.join("\n"), shown.join("\n"));
     }
 }
 
 /// Writes what the commands say in place of what was shown, except where lines are left out on purpose.
 fn update(
     path: &Path,
-    readme: &str,
+    page: &str,
     commands: &[(&String, &Vec<String>, &std::ops::Range<usize>)],
     said: &[Vec<String>],
 ) {
-    let mut lines: Vec<String> = readme.lines().map(str::to_string).collect();
+    let mut lines: Vec<String> = page.lines().map(str::to_string).collect();
     for ((_, shown, place), said) in commands.iter().zip(said).rev() {
         if !shown.iter().any(|line| line.trim() == "...") {
             lines.splice((*place).clone(), said.iter().cloned());

@@ -3,13 +3,53 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use exo_compiler::world::CMachine;
+
 use crate::environment::Environment;
 
 /// How the compiled program is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Native,
-    Emulator { path: String, name: String, arguments: Vec<String> },
+    Emulator {
+        path: String,
+        name: String,
+        arguments: Vec<String>,
+    },
+    /// Compiled for this machine, with headers that do in plain C what the instructions do. `complete`: an instruction
+    /// that they lack is a fault of the program.
+    Headers {
+        name: String,
+        headers: Vec<(String, String)>,
+        complete: bool,
+    },
+}
+
+impl Way {
+    /// Headers that lie beside the program: name and text.
+    pub(super) fn headers(&self) -> &[(String, String)] {
+        match self {
+            Way::Native | Way::Emulator { .. } => &[],
+            Way::Headers { headers, .. } => headers,
+        }
+    }
+}
+
+/// What this machine is and has.
+pub(crate) struct Here {
+    pub(crate) features: Vec<String>,
+    /// SIMDe, the headers that spell the vector instructions of x86 in plain C, is installed.
+    simde: bool,
+}
+
+impl Here {
+    pub(crate) fn look() -> Self {
+        let installed = |root: &&str| std::path::Path::new(root).join("simde/x86/avx512.h").is_file();
+        Here {
+            features: machine_features(),
+            simde: ["/usr/include", "/usr/local/include"].iter().any(|root| installed(&root)),
+        }
+    }
 }
 
 /// A compiler command (program and its own arguments) and the way to run its output.
@@ -23,7 +63,7 @@ impl Toolchain {
     pub(crate) fn runner_name(&self) -> &str {
         match &self.way {
             Way::Native => "native",
-            Way::Emulator { name, .. } => name,
+            Way::Emulator { name, .. } | Way::Headers { name, .. } => name,
         }
     }
 }
@@ -84,8 +124,22 @@ fn has_feature(machine: &[String], feature: &str) -> bool {
     machine.iter().any(|have| have == wanted || have == feature)
 }
 
-fn native_compiler(environment: &Environment) -> Result<Vec<String>, String> {
+/// Stands where a program includes the intrinsics of x86.
+const SIMDE: &str = "#pragma once
+#define SIMDE_NO_NATIVE
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/avx512.h>
+#include <simde/x86/fma.h>
+";
+
+fn native_compiler(environment: &Environment, family: &str) -> Result<Vec<String>, String> {
     let path = environment.path.as_deref();
+    if !family.is_empty() {
+        return match on_path(path, family) {
+            Some(_) => Ok(vec![family.to_string()]),
+            None => Err(format!("no C compiler: {family} is not on the path (Debian: apt-get install {family})")),
+        };
+    }
     if let Some(given) = &environment.cc {
         let words: Vec<String> = given.split_whitespace().map(str::to_string).collect();
         return match words.first() {
@@ -102,48 +156,92 @@ fn native_compiler(environment: &Environment) -> Result<Vec<String>, String> {
         })
 }
 
-fn emulator(environment: &Environment, machine: &str) -> Result<Way, String> {
+/// Whether qemu's user mode can execute a feature of its own architecture.
+fn emulated(feature: &str) -> bool {
+    !kernel_spelling(feature).starts_with("avx512") && !kernel_spelling(feature).starts_with("amx")
+}
+
+fn emulator(environment: &Environment, architecture: &str, machine: &CMachine) -> Result<Way, String> {
+    let name = format!("qemu-{architecture}");
+    if let Some(feature) = machine.features.iter().find(|feature| !emulated(feature)) {
+        return Err(format!("{name} does not emulate {feature}"));
+    }
     let path = environment.path.as_deref();
-    let name = format!("qemu-{machine}");
     let found = on_path(path, &name).or_else(|| on_path(path, &format!("{name}-static")));
+    // qemu's riscv64 has no model of everything.
+    let all = if architecture == "riscv64" { "rv64" } else { "max" };
+    let cpu = if machine.cpu.is_empty() { all } else { &machine.cpu };
     match found {
-        Some(program) => Ok(Way::Emulator {
-            path: program.display().to_string(),
-            name,
-            arguments: vec!["-cpu".into(), "max".into()],
-        }),
+        Some(program) => {
+            Ok(Way::Emulator { path: program.display().to_string(), name, arguments: vec!["-cpu".into(), cpu.into()] })
+        }
         None => Err(format!("no emulator: {name} is not on the path (Debian: apt-get install qemu-user)")),
     }
 }
 
-/// The toolchain for `triple` (empty for this machine) and `features`, or one phrase about what is missing.
-pub(super) fn search(
-    environment: &Environment,
-    machine: &[String],
-    triple: &str,
-    features: &[String],
-) -> Result<Toolchain, String> {
-    let here = std::env::consts::ARCH;
-    let wanted = if triple.is_empty() { here } else { architecture(triple) };
-    if wanted == here {
-        let compiler = native_compiler(environment)?;
-        let missing: Vec<&str> =
-            features.iter().map(String::as_str).filter(|feature| !has_feature(machine, feature)).collect();
-        if missing.is_empty() {
-            return Ok(Toolchain { compiler, way: Way::Native });
-        }
-        return match emulator(environment, here) {
-            Ok(way) => Ok(Toolchain { compiler, way }),
-            Err(reason) => Err(format!("this machine lacks {}, and {reason}", missing.join(", "))),
-        };
+/// The toolchain for a machine, or one phrase about what is missing.
+///
+/// This machine itself is best; then the target's own model, which a pack brings where nothing else runs its code; then
+/// an emulator; then emulation headers.
+pub(super) fn search(environment: &Environment, here: &Here, machine: &CMachine) -> Result<Toolchain, String> {
+    let architecture_here = std::env::consts::ARCH;
+    let wanted = if machine.triple.is_empty() { architecture_here } else { architecture(&machine.triple) };
+    let missing: Vec<&str> =
+        machine.features.iter().map(String::as_str).filter(|feature| !has_feature(&here.features, feature)).collect();
+    if wanted == architecture_here && missing.is_empty() {
+        return Ok(Toolchain { compiler: native_compiler(environment, &machine.compiler)?, way: Way::Native });
     }
-    let compiler = format!("{triple}-gcc");
-    if on_path(environment.path.as_deref(), &compiler).is_none() {
+    if !machine.model.is_empty() {
+        let way = Way::Headers { name: "model in C".into(), headers: machine.model.clone(), complete: true };
+        return Ok(Toolchain { compiler: native_compiler(environment, "")?, way });
+    }
+    let emulated = match wanted == architecture_here {
+        true => native_compiler(environment, &machine.compiler).and_then(|compiler| {
+            let way = emulator(environment, architecture_here, machine)
+                .map_err(|reason| format!("this machine lacks {}, and {reason}", missing.join(", ")))?;
+            Ok(Toolchain { compiler, way })
+        }),
+        false => cross(environment, wanted, machine),
+    };
+    emulated.or_else(|reason| match emulation_headers(wanted, machine) {
+        Some(way) if here.simde => Ok(Toolchain { compiler: native_compiler(environment, "")?, way }),
+        Some(_) => Err(format!("{reason} (SIMD emulation headers would do: apt-get install libsimde-dev)")),
+        None => Err(reason),
+    })
+}
+
+fn cross(environment: &Environment, wanted: &str, machine: &CMachine) -> Result<Toolchain, String> {
+    let triple = &machine.triple;
+    let path = environment.path.as_deref();
+    let gcc = format!("{triple}-gcc");
+    if on_path(path, &gcc).is_none() {
         return Err(format!(
-            "no C compiler for {triple}: {compiler} is not on the path (Debian: apt-get install gcc-{triple})"
+            "no C compiler for {triple}: {gcc} is not on the path (Debian: apt-get install gcc-{triple})"
         ));
     }
-    Ok(Toolchain { compiler: vec![compiler], way: emulator(environment, wanted)? })
+    let compiler = match machine.compiler.as_str() {
+        // clang is a cross compiler by itself, but links with the libraries of the other one.
+        "clang" => {
+            let mut clang = native_compiler(environment, "clang")?;
+            clang.push(format!("--target={triple}"));
+            clang
+        }
+        _ => vec![gcc],
+    };
+    Ok(Toolchain { compiler, way: emulator(environment, wanted, machine)? })
+}
+
+/// The headers that stand in for the vector instructions of a machine, where there are such.
+fn emulation_headers(wanted: &str, machine: &CMachine) -> Option<Way> {
+    let vectors = |feature: &String| {
+        let feature = kernel_spelling(feature);
+        ["sse", "avx", "fma"].iter().any(|family| feature.starts_with(family))
+    };
+    (wanted == "x86_64" && machine.features.iter().all(vectors)).then(|| Way::Headers {
+        name: "SIMDe".into(),
+        headers: vec![("immintrin.h".into(), SIMDE.into())],
+        complete: false,
+    })
 }
 
 #[cfg(test)]
@@ -164,36 +262,72 @@ mod tests {
         (folder, environment)
     }
 
+    fn here(features: &[&str], simde: bool) -> Here {
+        Here { features: features.iter().map(ToString::to_string).collect(), simde }
+    }
+
+    fn machine(triple: &str, features: &[&str]) -> CMachine {
+        let features = features.iter().map(ToString::to_string).collect();
+        CMachine { triple: triple.into(), features, ..CMachine::default() }
+    }
+
     #[test]
     fn a_foreign_triple_takes_its_cross_compiler_and_emulator() {
         let foreign = if std::env::consts::ARCH == "aarch64" { "riscv64" } else { "aarch64" };
         let triple = format!("{foreign}-linux-gnu");
-        let (_folder, environment) = environment_with(&[&format!("{triple}-gcc"), &format!("qemu-{foreign}")]);
-        let found = search(&environment, &[], &triple, &["neon".into()]).unwrap();
-        assert_eq!(found.compiler, [format!("{triple}-gcc")]);
+        let mut wanted = machine(&triple, &["neon"]);
+        let gcc = format!("{triple}-gcc");
+        let (_folder, environment) = environment_with(&[&gcc, "clang", &format!("qemu-{foreign}")]);
+        let found = search(&environment, &here(&[], false), &wanted).unwrap();
+        assert_eq!(found.compiler, [gcc.clone()]);
         assert_eq!(found.runner_name(), format!("qemu-{foreign}"));
-        let (_folder, without) = environment_with(&[&format!("{triple}-gcc")]);
-        assert!(search(&without, &[], &triple, &[]).unwrap_err().contains("no emulator"));
+        wanted.compiler = "clang".into();
+        wanted.cpu = "max,sve256=on".into();
+        let found = search(&environment, &here(&[], false), &wanted).unwrap();
+        assert_eq!(found.compiler, ["clang".to_string(), format!("--target={triple}")]);
+        assert!(matches!(found.way, Way::Emulator { arguments, .. } if arguments == ["-cpu", "max,sve256=on"]));
+        let (_folder, without) = environment_with(&[&gcc, "clang"]);
+        assert!(search(&without, &here(&[], true), &wanted).unwrap_err().contains("no emulator"));
     }
 
     #[test]
     fn a_missing_feature_needs_an_emulator() {
         let (_folder, environment) = environment_with(&["cc"]);
-        let machine = ["sse2".to_string()];
-        assert_eq!(search(&environment, &machine, "", &["sse2".into()]).unwrap().way, Way::Native);
-        let reason = search(&environment, &machine, "", &["avx512f".into()]).unwrap_err();
-        assert!(reason.contains("this machine lacks avx512f"), "{reason}");
+        let old = here(&["sse2"], false);
+        assert_eq!(search(&environment, &old, &machine("", &["sse2"])).unwrap().way, Way::Native);
+        let reason = search(&environment, &old, &machine("", &["avx2"])).unwrap_err();
+        assert!(reason.contains("this machine lacks avx2"), "{reason}");
         let emulator = format!("qemu-{}", std::env::consts::ARCH);
         let (_folder, environment) = environment_with(&["cc", &emulator]);
-        assert_eq!(search(&environment, &machine, "", &["avx512f".into()]).unwrap().runner_name(), emulator);
+        assert_eq!(search(&environment, &old, &machine("", &["avx2"])).unwrap().runner_name(), emulator);
+    }
+
+    #[test]
+    fn what_no_emulator_knows_takes_headers_or_a_model() {
+        let x86 = "x86_64-linux-gnu";
+        let (_folder, environment) = environment_with(&["cc", "qemu-x86_64", "x86_64-linux-gnu-gcc"]);
+        let (without, with) = (here(&["sse2"], false), here(&["sse2"], true));
+        let reason = search(&environment, &without, &machine(x86, &["avx512f"])).unwrap_err();
+        assert!(reason.contains("does not emulate avx512f") && reason.contains("libsimde-dev"), "{reason}");
+        assert_eq!(search(&environment, &with, &machine(x86, &["avx512f"])).unwrap().runner_name(), "SIMDe");
+        let mut tiles = machine(x86, &["amx-tile"]);
+        let reason = search(&environment, &with, &tiles).unwrap_err();
+        assert!(reason.contains("does not emulate amx-tile"), "{reason}");
+        tiles.model = vec![("immintrin.h".into(), String::new())];
+        assert_eq!(search(&environment, &without, &tiles).unwrap().runner_name(), "model in C");
+        assert_eq!(
+            search(&environment, &here(&["amx_tile"], false), &machine("", &["amx-tile"])).unwrap().way,
+            Way::Native
+        );
     }
 
     #[test]
     fn cc_is_taken_with_its_arguments_and_must_exist() {
         let (_folder, mut environment) = environment_with(&["mycc"]);
         environment.cc = Some("mycc -std=c11".into());
-        assert_eq!(search(&environment, &[], "", &[]).unwrap().compiler, ["mycc", "-std=c11"]);
+        let any = CMachine::default();
+        assert_eq!(search(&environment, &here(&[], false), &any).unwrap().compiler, ["mycc", "-std=c11"]);
         environment.cc = Some("gone".into());
-        assert!(search(&environment, &[], "", &[]).unwrap_err().contains("CC is `gone`"));
+        assert!(search(&environment, &here(&[], false), &any).unwrap_err().contains("CC is `gone`"));
     }
 }

@@ -12,7 +12,7 @@ use crate::commands::cc::depfile;
 use crate::commands::composition::{self, Job};
 use crate::commands::output_manifest::{self, Written};
 use crate::commands::ready::{Ready, ready};
-use crate::failure::{Exit, Failure, Outcome, count};
+use crate::failure::{Exit, Outcome};
 use crate::filesystem;
 use crate::install::plan::Instance;
 use crate::settings::Settings;
@@ -22,24 +22,8 @@ pub(super) fn run(arguments: &Build, settings: &Settings, terminal: &Terminal) -
     let ready = ready(settings, terminal)?;
     let jobs = composition::jobs(settings, &ready, &arguments.kernels, &arguments.targets, arguments.emulate)?;
     let results = composition::build(settings, terminal, &ready, &jobs)?;
-    let mut built: Vec<(&Job, KernelOutput)> = Vec::new();
-    let mut refused = Vec::new();
-    let mut diagnostics = Vec::new();
-    for (job, result) in jobs.iter().zip(results) {
-        match result {
-            Ok(output) => built.push((job, output)),
-            Err(found) => {
-                let which = format!("`{}` for `{}`", job.request.name, job.target);
-                diagnostics.extend(found.into_iter().map(|one| one.note(format!("in kernel {which}"))));
-                refused.push(which);
-            }
-        }
-    }
-    if !refused.is_empty() {
-        return Err(Failure::refused(format!("{} refused: {}", count(refused.len(), "kernel"), refused.join(", ")))
-            .note("nothing was written to build/")
-            .diagnostics(diagnostics));
-    }
+    let built =
+        composition::all_built(&jobs, results).map_err(|failure| failure.note("nothing was written to build/"))?;
     for (job, output) in &built {
         if output.up_to_precision {
             let name = &job.request.name;

@@ -48,6 +48,16 @@ pub(super) fn jobs(
     let mut diagnostics = Vec::new();
     let resolver = Resolver { settings, ready };
     for kernel in manifest.kernels.iter().filter(|kernel| selected(kernels, &kernel.name.value)) {
+        if kernel.schedule.is_none() && !kernel.args.is_empty() {
+            diagnostics.push(
+                resolver
+                    .error(
+                        &kernel.span,
+                        format!("kernel `{}` has `args` but no `schedule` to take them", kernel.name.value),
+                    )
+                    .hint("add `schedule = \"…\"`, or leave `args` out to compile the algorithm as it stands"),
+            );
+        }
         if kernel.targets.is_empty() {
             diagnostics.push(
                 resolver
@@ -58,7 +68,7 @@ pub(super) fn jobs(
         for target in kernel.targets.iter().filter(|target| selected(targets, &target.value.to_string())) {
             match resolver.request(kernel, &target.value, &target.span, emulate) {
                 Ok(request) => {
-                    jobs.push(Job { request, target: target.value.to_string(), folder: target.value.directory_name() })
+                    jobs.push(Job { request, target: target.value.to_string(), folder: folder(&target.value, emulate) })
                 }
                 Err(found) => diagnostics.extend(found),
             }
@@ -73,6 +83,12 @@ pub(super) fn jobs(
             .hint("leave out --kernel or --target to build all combinations"));
     }
     Ok(jobs)
+}
+
+/// What is emulated stands beside what runs on the machine, and replaces none of it.
+fn folder(target: &TargetReference, emulate: bool) -> String {
+    let folder = target.directory_name();
+    if emulate { format!("{folder}-emulated") } else { folder }
 }
 
 fn selected(selection: &[String], name: &str) -> bool {
@@ -116,17 +132,10 @@ impl Resolver<'_> {
             keep(self.module(kernel.algorithm.value.module.as_deref(), "algorithm", name, &kernel.algorithm.span));
         let target_module = keep(self.module(Some(&target.module), "target", name, target_span));
         let schedule = kernel.schedule.as_ref().and_then(|schedule| schedule.for_target(&target.to_string()));
-        let schedule: Option<(ModuleId, &Reference)> = match schedule {
-            Some(found) => keep(self.module(found.value.module.as_deref(), "schedule", name, &found.span))
-                .map(|module| (module, &found.value)),
-            None => {
-                let message = format!("kernel `{name}` has no schedule for `{target}`");
-                diagnostics.push(self.error(&kernel.span, message).hint(
-                    "add `schedule = \"…\"`; a function that returns its first argument leaves the proc as it is",
-                ));
-                None
-            }
-        };
+        let schedule: Option<(ModuleId, &Reference)> = schedule.and_then(|found| {
+            keep(self.module(found.value.module.as_deref(), "schedule", name, &found.span))
+                .map(|module| (module, &found.value))
+        });
         let args: Vec<(String, KernelArgument)> = kernel
             .args
             .iter()
@@ -141,17 +150,15 @@ impl Resolver<'_> {
                 }
             })
             .collect();
-        match (algorithm, schedule, target_module) {
-            (Some(algorithm), Some((schedule, reference)), Some(target_module)) if diagnostics.is_empty() => {
-                Ok(KernelRequest {
-                    name: name.clone(),
-                    algorithm: (algorithm, kernel.algorithm.value.name.clone()),
-                    schedule: (schedule, reference.name.clone()),
-                    target: (target_module, target.value_name().to_string()),
-                    args,
-                    emulate,
-                })
-            }
+        match (algorithm, target_module) {
+            (Some(algorithm), Some(target_module)) if diagnostics.is_empty() => Ok(KernelRequest {
+                name: name.clone(),
+                algorithm: (algorithm, kernel.algorithm.value.name.clone()),
+                schedule: schedule.map(|(module, reference)| (module, reference.name.clone())),
+                target: (target_module, target.value_name().to_string()),
+                args,
+                emulate,
+            }),
             _ => Err(diagnostics),
         }
     }
@@ -283,4 +290,29 @@ pub(super) fn build(
     let mut results = results.into_inner().map_err(|_| Failure::bug("a build thread died"))?;
     results.sort_by_key(|(index, _)| *index);
     Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
+/// The outputs, or one failure that names every kernel that was refused.
+pub(super) fn all_built(
+    jobs: &[Job],
+    results: Vec<Result<KernelOutput, Vec<Diagnostic>>>,
+) -> Outcome<Vec<(&Job, KernelOutput)>> {
+    let mut built = Vec::new();
+    let mut refused = Vec::new();
+    let mut diagnostics = Vec::new();
+    for (job, result) in jobs.iter().zip(results) {
+        match result {
+            Ok(output) => built.push((job, output)),
+            Err(found) => {
+                let which = format!("`{}` for `{}`", job.request.name, job.target);
+                diagnostics.extend(found.into_iter().map(|one| one.note(format!("in kernel {which}"))));
+                refused.push(which);
+            }
+        }
+    }
+    if refused.is_empty() {
+        return Ok(built);
+    }
+    let message = format!("{} refused: {}", count(refused.len(), "kernel"), refused.join(", "));
+    Err(Failure::refused(message).diagnostics(diagnostics))
 }

@@ -1,6 +1,7 @@
 //! `exo doctor`: what this machine offers and what state things are in, with a remedy for what is missing.
 
 use exo_compiler::pipeline;
+use exo_compiler::world::CMachine;
 use serde_json::{Value, json};
 
 use crate::builtin_packs::Registry;
@@ -61,7 +62,9 @@ fn checker() -> String {
 
 fn c_compilers(settings: &Settings) -> Vec<Finding> {
     let toolchain = CToolchain::new(&settings.environment);
-    let look = |topic: String, triple: &str| match toolchain.toolchain(triple, &[]) {
+    let look = |topic: String, triple: &str| match toolchain
+        .toolchain(&CMachine { triple: triple.to_string(), ..CMachine::default() })
+    {
         Ok(found) => finding(&topic, true, format!("{}, runs {}", found.compiler.join(" "), found.runner_name())),
         Err(reason) => finding(&topic, false, reason),
     };

@@ -1,16 +1,20 @@
-//! `exo help TOPIC`: the page of a command, of a scheduling operator or prelude function, or of the environment.
+//! `exo help TOPIC`: the page of a command, of a scheduling operator, of a pack, or of the environment.
 
 use clap::CommandFactory;
 use exo_compiler::pipeline::{OperatorHelp, operators};
+use exo_index::name::PackName;
 use serde_json::json;
 
 use crate::arguments::{Arguments, Help};
+use crate::builtin_packs::Registry;
+use crate::commands::pack_page;
 use crate::environment::VARIABLES;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
 use crate::report::text::{WIDTH, wrapped};
+use crate::settings::Settings;
 use crate::terminal::Terminal;
 
-pub(super) fn run(arguments: &Help, terminal: &Terminal) -> Outcome<Exit> {
+pub(super) fn run(arguments: &Help, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let mut root = Arguments::command();
     root.build();
     let Some(topic) = &arguments.topic else {
@@ -28,9 +32,16 @@ pub(super) fn run(arguments: &Help, terminal: &Terminal) -> Outcome<Exit> {
         "operators" => list(terminal, &operators()),
         _ => {
             let operators = operators();
-            match operators.iter().find(|operator| operator.name == *topic) {
-                Some(operator) => page(terminal, operator),
-                None => return Err(unknown(topic, &root, &operators)),
+            if let Some(operator) = operators.iter().find(|operator| operator.name == *topic) {
+                page(terminal, operator);
+                return Ok(Exit::Done);
+            }
+            let registry = Registry::open(settings)?;
+            // As it is installed or as it is imported: `neon-conv2d`, `neon_conv2d`.
+            let named = |name: &PackName| name.to_string() == *topic || name.import_name() == *topic;
+            match registry.newest().find(|pack| named(pack.name())) {
+                Some(pack) => pack_page::print(terminal, pack)?,
+                None => return Err(unknown(topic, &root, &operators, &registry)),
             }
         }
     }
@@ -84,10 +95,13 @@ fn page(terminal: &Terminal, operator: &OperatorHelp) {
     );
 }
 
-fn unknown(topic: &str, root: &clap::Command, operators: &[OperatorHelp]) -> Box<Failure> {
+fn unknown(topic: &str, root: &clap::Command, operators: &[OperatorHelp], registry: &Registry) -> Box<Failure> {
     let commands = root.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
-    let names =
-        commands.chain(operators.iter().map(|operator| operator.name.as_str())).chain(["environment", "operators"]);
+    let packs: Vec<String> = registry.names().map(ToString::to_string).collect();
+    let names = commands
+        .chain(operators.iter().map(|operator| operator.name.as_str()))
+        .chain(packs.iter().map(String::as_str))
+        .chain(["environment", "operators"]);
     let near = nearest(topic, names);
     Failure::usage(format!("there is no help about `{topic}`")).hint(
         did_you_mean(&near)

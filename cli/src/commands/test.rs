@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use exo_compiler::pipeline::{TestOutcome, TestResult};
 use exo_compiler::source::ModuleId;
+use exo_compiler::world::CMachine;
 use exo_index::manifest::PackKind;
 use serde_json::json;
 
@@ -104,7 +105,7 @@ fn missing_compiler(all: &[(String, &TestResult)], runner: &CToolchain) -> Optio
     let skipped =
         |result: &TestResult| matches!(result.outcome, TestOutcome::Skipped(_)) || !result.skipped_parts.is_empty();
     let skipped = all.iter().filter(|(_, result)| skipped(result)).count();
-    let reason = runner.toolchain("", &[]).err().filter(|_| skipped > 0)?;
+    let reason = runner.toolchain(&CMachine::default()).err().filter(|_| skipped > 0)?;
     Some(Failure::environment(reason).note(format!("{} could not run all of its parts", count(skipped, "test"))))
 }
 

@@ -10,7 +10,7 @@ use crate::analysis::lift;
 use crate::analysis::linear::{Linear, Var};
 use crate::cursor::path::Path;
 use crate::loop_ir::declarations::{Alias, Declarations};
-use crate::loop_ir::{Access, ArgType, Control, Expr, ExprKind, Proc, Ty};
+use crate::loop_ir::{Access, ArgType, Expr, ExprKind, Proc, Ty};
 use crate::symbol::Sym;
 
 /// Summaries by callee. A kept procedure keeps its address, so that an address names one procedure.
@@ -51,6 +51,7 @@ pub fn argument(arg: &Expr, scope: &Declarations) -> Option<Alias> {
         ExprKind::Window { name, idx } => scope.window(name, idx),
         ExprKind::Read { .. }
         | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }
@@ -61,6 +62,8 @@ pub fn argument(arg: &Expr, scope: &Declarations) -> Option<Alias> {
 /// What the formals of a callee stand for at one call.
 pub(crate) struct Binding<'a> {
     values: Vec<(&'a Sym, Linear)>,
+    /// What the fields that the caller wrote hold at the call; `None` where that is not known.
+    fields: Vec<(&'a Sym, Option<Linear>)>,
     buffers: Vec<(&'a Sym, Alias)>,
     scope: &'a Declarations,
 }
@@ -68,22 +71,16 @@ pub(crate) struct Binding<'a> {
 impl<'a> Binding<'a> {
     /// Pairs formals with actuals. Control arguments that cannot be expressed are left out.
     pub(crate) fn new(callee: &'a Proc, args: &[Expr], scope: &'a Declarations) -> Self {
-        let mut binding = Binding { values: Vec::new(), buffers: Vec::new(), scope };
+        let fields = scope
+            .config
+            .written_symbols()
+            .map(|(symbol, value)| (symbol, value.as_ref().and_then(|value| number(value, scope))))
+            .collect();
+        let mut binding = Binding { values: Vec::new(), fields, buffers: Vec::new(), scope };
         for (formal, actual) in callee.args.iter().zip(args) {
             match &formal.ty {
-                ArgType::Control(Control::Bool) => {
-                    let value = match lift::boolean(actual, scope) {
-                        Some(Formula::True) => Some(Linear::constant(1)),
-                        Some(Formula::False) => Some(Linear::constant(0)),
-                        Some(_) | None => match &actual.kind {
-                            ExprKind::Read { name, idx } if idx.is_empty() => Some(Linear::symbol(name)),
-                            _ => None,
-                        },
-                    };
-                    binding.values.extend(value.map(|value| (&formal.name, value)));
-                }
                 ArgType::Control(_) => {
-                    binding.values.extend(lift::index(actual, scope).map(|value| (&formal.name, value)));
+                    binding.values.extend(number(actual, scope).map(|value| (&formal.name, value)));
                 }
                 ArgType::Data(_) => {
                     binding.buffers.extend(argument(actual, scope).map(|alias| (&formal.name, alias)));
@@ -100,21 +97,47 @@ impl<'a> Binding<'a> {
     /// The value of a variable of the callee.
     pub(crate) fn value(&self, var: &Var) -> Option<Linear> {
         match var {
-            Var::Sym(symbol) => self.values.iter().find(|(name, _)| *name == symbol).map(|(_, value)| value.clone()),
+            Var::Sym(symbol) => {
+                let formal = self.values.iter().find(|(name, _)| *name == symbol).map(|(_, value)| value.clone());
+                formal.or_else(|| self.fields.iter().find(|(name, _)| *name == symbol)?.1.clone())
+            }
             Var::Stride(formal, dim) => lift::alias_stride(self.buffer(formal)?, *dim, self.scope),
             Var::Quotient(_) => None,
         }
     }
 
-    /// Whether every parameter that a cell mentions has a value here.
+    /// Whether a variable of the callee has no value here although it is another one there.
+    pub(crate) fn is_lost(&self, symbol: &Sym, callee: &Proc) -> bool {
+        let bound = callee.args.iter().any(|arg| arg.name == *symbol);
+        (bound || self.fields.iter().any(|(name, _)| *name == symbol))
+            && self.value(&Var::Sym(symbol.clone())).is_none()
+    }
+
+    /// Whether every parameter and field that a cell mentions has a value here.
     fn knows(&self, cell: &Cell, callee: &Proc) -> bool {
         let mut unknown = |var: &Var| match var {
-            Var::Sym(symbol) => callee.args.iter().any(|arg| arg.name == *symbol) && self.value(var).is_none(),
+            Var::Sym(symbol) => self.is_lost(symbol, callee),
             Var::Stride(..) => self.value(var).is_none(),
             Var::Quotient(_) => false,
         };
         let coords = cell.coords.iter().flatten().any(|coord| coord.any_var(&mut unknown));
         !coords && !cell.guard.iter().any(|guard| guard.any_var(&mut unknown))
+    }
+}
+
+/// A control expression as an integer, booleans as 0 and 1; `None` where it has no such form.
+fn number(expr: &Expr, scope: &Declarations) -> Option<Linear> {
+    if expr.ty != Ty::BOOL {
+        return lift::index(expr, scope);
+    }
+    match lift::boolean(expr, scope) {
+        Some(Formula::True) => Some(Linear::constant(1)),
+        Some(Formula::False) => Some(Linear::constant(0)),
+        Some(_) | None => match &expr.kind {
+            ExprKind::Read { name, idx } if idx.is_empty() => Some(Linear::symbol(name)),
+            ExprKind::ReadConfig(field) => number(&scope.config.value(field)?, scope),
+            _ => None,
+        },
     }
 }
 
@@ -139,16 +162,26 @@ impl Walk<'_> {
 
     /// A cell of a callee in terms of the actual buffers, inside the loops and branches around the call.
     fn inlined(&self, cell: &Cell, callee: &Proc, binding: &Binding<'_>, fresh: &[(Sym, Sym)]) -> Option<Cell> {
-        let alias = binding.buffer(&cell.root)?;
         let known = binding.knows(cell, callee);
+        let formal = callee.args.iter().any(|arg| arg.name == cell.root);
         let cell = effects::rename(cell, fresh).substitute(&|var| binding.value(var));
-        let coords = cell.coords.and_then(|coords| effects::root_coordinates(alias, &coords, self.scope));
+        let (root, coords) = match formal {
+            true => {
+                let alias = binding.buffer(&cell.root)?;
+                let coords = cell.coords.and_then(|coords| effects::root_coordinates(alias, &coords, self.scope));
+                (alias.root.clone(), coords)
+            }
+            // What is neither a parameter nor local is a field of a config, and that is the same everywhere.
+            false => (cell.root, cell.coords),
+        };
+        // Values that are not known can be others in other runs of the call.
+        let lost = fresh.iter().filter(|(from, _)| binding.is_lost(from, callee)).map(|(_, to)| to.clone());
         Some(Cell {
             kind: cell.kind,
-            root: alias.root.clone(),
+            root,
             exact: self.exact && cell.exact && known && coords.is_some(),
             coords,
-            bound: self.bound.iter().cloned().chain(cell.bound).collect(),
+            bound: self.bound.iter().cloned().chain(cell.bound).chain(lost).collect(),
             guard: self.guard.iter().cloned().chain(cell.guard).collect(),
             ticks: self.ticks.iter().copied().chain(cell.ticks).collect(),
             at: self.at.clone(),
@@ -175,6 +208,9 @@ fn fresh_symbols(callee: &Proc, summary: &Effects, binding: &Binding<'_>) -> Vec
         if unknown {
             fresh.push((arg.name.clone(), arg.name.renewed()));
         }
+    }
+    for (symbol, _) in binding.fields.iter().filter(|(_, value)| value.is_none()) {
+        fresh.push(((*symbol).clone(), symbol.renewed()));
     }
     fresh
 }

@@ -76,6 +76,7 @@ pub(crate) fn declared_and_used(a: &[Stmt], b: &[Stmt]) -> Option<Sym> {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::For { .. }
         | StmtKind::Call { .. } => None,

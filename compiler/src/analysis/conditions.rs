@@ -46,6 +46,9 @@ pub enum Question {
     Folds { side: Side, at: Path, buffer: Sym, dim: usize, size: i64 },
     /// The data expressions have the same values at the statement `to` as at the statement `from`.
     Unchanged { side: Side, from: Path, to: Path, exprs: Vec<Expr> },
+    /// The statement at `at`, with everything inside, writes no configuration field that the expressions read: they mean the
+    /// same before it, during it and after it.
+    ConfigKept { side: Side, at: Path, exprs: Vec<Expr> },
     /// Every call under this place (the root: everywhere) passes the call checker.
     CallsValid { side: Side, under: Path },
 }

@@ -1,13 +1,15 @@
 //! What statements read, write and reduce, as symbolic sets of locations of root buffers.
 
 use crate::analysis::callees::Callees;
+use crate::analysis::config_flow::{self, Unknowns};
 use crate::analysis::formula::Formula;
 use crate::analysis::lift;
 use crate::analysis::linear::{Linear, Var};
 use crate::cursor::path::{Path, Step};
 use crate::hardware::memory::MemoryKind;
+use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::declarations::{Alias, Declarations, RootAccess};
-use crate::loop_ir::{BinaryOp, Expr, ExprKind, LoopMode, Stmt, StmtKind, Ty};
+use crate::loop_ir::{BinaryOp, Expr, ExprKind, Stmt, StmtKind, Ty};
 use crate::symbol::Sym;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,8 +204,50 @@ impl Walk<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
+        self.config_reads(stmt);
+        self.effects_of(stmt);
+        match &stmt.kind {
+            // These keep the state themselves, on their way through.
+            StmtKind::If { .. } | StmtKind::For { .. } => {}
+            StmtKind::Assign { .. }
+            | StmtKind::Reduce { .. }
+            | StmtKind::Pass
+            | StmtKind::Alloc { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::Window { .. }
+            | StmtKind::WriteConfig { .. } => config_flow::after(stmt, self.scope, &mut Unknowns::Dropped),
+        }
+    }
+
+    /// Control depends on configuration state: the fields that indices, conditions, bounds and arguments mention are read,
+    /// before the statement does anything.
+    fn config_reads(&mut self, stmt: &Stmt) {
+        if !stmt.config.reads {
+            return;
+        }
+        let mut own: Vec<Expr> = Vec::new();
+        crate::loop_ir::visit::each_own_expr(stmt, &mut |expr| own.push(expr.clone()));
+        if let StmtKind::Call { callee, .. } = &stmt.kind {
+            own.extend(callee.preds.iter().cloned());
+        }
+        self.ticks.push(Tick::At(0));
+        for field in Touched::by_exprs(&own).reads {
+            self.push(AccessKind::Read, field.symbol(), Some(Vec::new()));
+        }
+        self.ticks.pop();
+    }
+
+    fn effects_of(&mut self, stmt: &Stmt) {
         self.scope.add_stmt(stmt);
         match &stmt.kind {
+            StmtKind::WriteConfig { field, rhs } => {
+                self.ticks.push(Tick::At(1));
+                self.reads(rhs);
+                self.ticks.pop();
+                self.ticks.push(Tick::At(2));
+                self.push(AccessKind::Write, field.symbol(), Some(Vec::new()));
+                self.ticks.pop();
+            }
             StmtKind::Assign { name, idx, rhs } => match self.added(name, idx, rhs) {
                 Some(addend) => self.update(AccessKind::Reduce, name, idx, &addend.clone()),
                 None => self.update(AccessKind::Write, name, idx, rhs),
@@ -216,8 +260,18 @@ impl Walk<'_> {
                     self.found.statics.push(self.at.clone());
                 }
             }
-            StmtKind::If { cond, body, orelse } => self.branches(cond, body, orelse),
-            StmtKind::For { iter, lo, hi, body, mode } => self.repeated(iter, lo, hi, body, *mode),
+            StmtKind::If { cond, body, orelse } => {
+                let start = self.scope.config.clone();
+                self.branches(cond, body, orelse);
+                self.scope.config = start;
+                config_flow::after(stmt, self.scope, &mut Unknowns::Dropped);
+            }
+            StmtKind::For { iter, lo, hi, body, .. } => {
+                let start = self.scope.config.clone();
+                self.repeated(stmt, iter, (lo, hi), body);
+                self.scope.config = start;
+                config_flow::after(stmt, self.scope, &mut Unknowns::Dropped);
+            }
             StmtKind::Call { callee, args } => {
                 let callee = callee.clone();
                 self.call(&callee, args);
@@ -229,10 +283,12 @@ impl Walk<'_> {
         let at = self.at.clone();
         let condition = lift::boolean(cond, self.scope);
         let negated = condition.as_ref().and_then(Formula::negated);
+        let start = self.scope.config.clone();
         for (branch, guard, block) in [(false, condition, body), (true, negated, orelse)] {
             let (depth, exact) = (self.guard.len(), self.exact);
             self.exact &= guard.is_some();
             self.guard.extend(guard);
+            self.scope.config = start.clone();
             self.ticks.push(Tick::Branch(branch));
             self.block(block, &at, branch, 0);
             self.ticks.pop();
@@ -242,12 +298,13 @@ impl Walk<'_> {
         self.at = at;
     }
 
-    fn repeated(&mut self, iter: &Sym, lo: &Expr, hi: &Expr, body: &[Stmt], _mode: LoopMode) {
+    fn repeated(&mut self, stmt: &Stmt, iter: &Sym, (lo, hi): (&Expr, &Expr), body: &[Stmt]) {
         let at = self.at.clone();
         let (depth, exact) = (self.guard.len(), self.exact);
         let range = range(iter, lift::index(lo, self.scope), lift::index(hi, self.scope));
         self.exact &= range.len() == 2;
         self.guard.extend(range);
+        config_flow::enter_loop(stmt, self.scope, &mut Unknowns::Dropped);
         self.bound.push(iter.clone());
         self.ticks.push(Tick::Iteration);
         self.block(body, &at, false, 0);
@@ -294,7 +351,8 @@ impl Walk<'_> {
                     self.access(AccessKind::Read, name, idx);
                 }
             }
-            ExprKind::Const(_) | ExprKind::Stride { .. } | ExprKind::Window { .. } => {}
+            // Reads of configuration state are the statement's.
+            ExprKind::Const(_) | ExprKind::Stride { .. } | ExprKind::Window { .. } | ExprKind::ReadConfig(_) => {}
             ExprKind::Neg(operand) => self.reads(operand),
             ExprKind::Binary { lhs, rhs, .. } => {
                 self.reads(lhs);

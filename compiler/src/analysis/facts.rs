@@ -1,5 +1,6 @@
 //! What is known about control values at a place of a procedure.
 
+use crate::analysis::config_flow::{self, Unknowns};
 use crate::analysis::formula::Formula;
 use crate::analysis::lift;
 use crate::analysis::linear::{Linear, Var};
@@ -54,15 +55,14 @@ impl Facts {
         for (depth, step) in path.0.iter().enumerate() {
             let Some((_, at)) = step.in_list() else { return };
             for stmt in list.iter().take(at) {
-                self.scope.add_stmt(stmt);
+                self.pass(stmt);
             }
             let Some(stmt) = list.get(at) else { return };
             let Some(next) = path.0.get(depth + 1) else { return };
             let Some((orelse, _)) = next.in_list() else { return };
             match &stmt.kind {
-                StmtKind::For { iter, lo, hi, body, .. } => {
-                    self.scope.add_stmt(stmt);
-                    self.assume_range(iter, lo, hi);
+                StmtKind::For { body, .. } => {
+                    self.enter_loop(stmt);
                     list = body;
                 }
                 StmtKind::If { cond, body, orelse: other } => {
@@ -77,11 +77,30 @@ impl Facts {
                 StmtKind::Assign { .. }
                 | StmtKind::Reduce { .. }
                 | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::Alloc { .. }
                 | StmtKind::Call { .. }
                 | StmtKind::Window { .. } => return,
             }
         }
+    }
+
+    /// Goes past a statement.
+    pub(crate) fn pass(&mut self, stmt: &Stmt) {
+        let mut learned = Vec::new();
+        config_flow::after(stmt, &mut self.scope, &mut Unknowns::Fresh(&mut learned));
+        learned.into_iter().for_each(|formula| self.add(formula));
+    }
+
+    /// Goes into the body of a loop: some iteration starts.
+    pub(crate) fn enter_loop(&mut self, stmt: &Stmt) {
+        if let StmtKind::For { iter, lo, hi, .. } = &stmt.kind {
+            // The bounds were read before the first iteration.
+            self.assume_range(iter, lo, hi);
+        }
+        let mut learned = Vec::new();
+        config_flow::enter_loop(stmt, &mut self.scope, &mut Unknowns::Fresh(&mut learned));
+        learned.into_iter().for_each(|formula| self.add(formula));
     }
 
     pub(crate) fn add(&mut self, formula: Formula) {

@@ -2,6 +2,7 @@
 
 use crate::analysis::commute::{self, conflict, declared_and_used, order_matters, scoping};
 use crate::analysis::conditions::{Unproven, misplaced};
+use crate::analysis::config_flow::{self, Unknowns};
 use crate::analysis::effects::{Cell, Effects};
 use crate::analysis::facts::Facts;
 use crate::analysis::idempotence;
@@ -10,7 +11,7 @@ use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, Path, Step};
-use crate::loop_ir::{Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::{Proc, Stmt, StmtKind, configuration, visit};
 
 /// Answers [`Question::Fission`](crate::analysis::conditions::Question::Fission).
 ///
@@ -26,6 +27,11 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
         .filter(|_| !mutation::passes("fission keeps declarations with their uses", false))
     {
         return Err(scoping(proc, &name).at(&scope.child(Step::Body(split))));
+    }
+    let field = configuration::disturbed([looped.lo, looped.hi], looped.body);
+    if let Some(field) = field.filter(|_| !mutation::passes("a split loop keeps what its bounds read", false)) {
+        let condition = format!("the bounds of the loop keep their values, but its body writes `{field}`");
+        return Err(Unproven::new(condition).at(scope));
     }
     let facts = Facts::at(proc, scope);
     let (a, b) = halves(proc, scope, looped.body, split, &facts, solver);
@@ -59,7 +65,7 @@ fn halves(
 ) -> (Effects, Effects) {
     let mut inside = facts.clone();
     if let Some(stmt) = path::stmt(proc, scope) {
-        inside.scope.add_stmt(stmt);
+        config_flow::enter_loop(stmt, &mut inside.scope, &mut Unknowns::Dropped);
     }
     let place = crate::analysis::iterations::body_run(scope, 0, body.len());
     let whole = commute::effects_in(body, &place, &inside, solver);
@@ -81,14 +87,15 @@ fn runs_once(facts: &Facts, a: &Effects, b: &Effects, within: &Facts, solver: &m
 
 /// Answers [`Question::BranchSplit`](crate::analysis::conditions::Question::BranchSplit).
 ///
-/// A condition reads control values only, and those never change: the second `if` decides like the first. What is left
-/// is scoping.
+/// The second `if` decides like the first when the first half writes no configuration field that the condition reads;
+/// nothing else that it can read ever changes. What is left is scoping.
 pub(crate) fn branch_split(proc: &Proc, scope: &Path, split: usize, orelse: bool) -> Result<(), Unproven> {
     let list = path::stmt(proc, scope).and_then(|stmt| match &stmt.kind {
         StmtKind::If { body, orelse: other, .. } => Some(if orelse { other } else { body }),
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::For { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
@@ -96,6 +103,13 @@ pub(crate) fn branch_split(proc: &Proc, scope: &Path, split: usize, orelse: bool
     });
     let halves = list.and_then(|list| Some((list.get(..split)?, list.get(split..)?)));
     let Some((first, second)) = halves else { return Err(misplaced("the branch to split")) };
+    if let Some(StmtKind::If { cond, .. }) = path::stmt(proc, scope).map(|stmt| &stmt.kind)
+        && let Some(field) = configuration::disturbed([cond], first)
+        && !mutation::passes("a split branch keeps what its condition reads", false)
+    {
+        let condition = format!("the condition keeps its value, but the first half writes `{field}`");
+        return Err(Unproven::new(condition).at(scope));
+    }
     match declared_and_used(first, second)
         .filter(|_| !mutation::passes("a split branch keeps declarations with their uses", false))
     {

@@ -12,8 +12,8 @@ use crate::loop_ir::Proc;
 
 /// Answers [`Question::Idempotent`](crate::analysis::conditions::Question::Idempotent).
 ///
-/// Control never changes, so both runs touch the same locations. They store the same values when no location whose old
-/// value the block sees is one that the block changes.
+/// Control changes with configuration state only, which is a location like any other: both runs touch the same locations
+/// and store the same values when no location whose old value the block sees is one that the block changes.
 pub(crate) fn idempotent(proc: &Proc, block: &BlockPlace, solver: &mut Solver) -> Result<(), Unproven> {
     let Some((facts, effects)) = block_effects(proc, block, solver) else {
         return Err(misplaced("the statements"));

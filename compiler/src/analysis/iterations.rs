@@ -2,6 +2,7 @@
 
 use crate::analysis::commute::{self, conflict, order_matters};
 use crate::analysis::conditions::{Unproven, misplaced};
+use crate::analysis::config_flow::{self, Unknowns};
 use crate::analysis::effects::{self, Cell, Effects};
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
@@ -10,7 +11,7 @@ use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, BlockPlace, Path};
-use crate::loop_ir::{Expr, Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::{Expr, Proc, Stmt, StmtKind, configuration, visit};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -33,6 +34,7 @@ pub(crate) fn loop_parts(stmt: &Stmt) -> Option<Loop<'_>> {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
@@ -69,10 +71,19 @@ pub(crate) fn interchange(proc: &Proc, outer: &Path, solver: &mut Solver) -> Res
         return Err(Unproven::new(condition).at(outer));
     }
     let inner = outer.child(crate::cursor::Step::Body(0));
+    let field = configuration::disturbed([x.lo, x.hi, y.lo, y.hi], y.body);
+    if let Some(field) = field.filter(|_| !mutation::passes("interchanged loops keep what their bounds read", false)) {
+        let condition = format!("the bounds of the loops keep their values, but the body writes `{field}`");
+        return Err(Unproven::new(condition).at(outer));
+    }
     let place = body_run(&inner, 0, y.body.len());
     let mut facts = Facts::at(proc, outer);
     let mut inside = facts.clone();
-    inside.scope = Facts::at(proc, &place.statement(0)).scope;
+    for at in [outer, &inner] {
+        if let Some(stmt) = path::stmt(proc, at) {
+            config_flow::enter_loop(stmt, &mut inside.scope, &mut Unknowns::Dropped);
+        }
+    }
     let here = commute::effects_in(y.body, &place, &inside, solver);
     let (there, fresh) = here.of_other_iteration(&[x.iter, y.iter]);
     let [x2, y2] = fresh.as_slice() else { return Err(misplaced("both iterators")) };
@@ -98,7 +109,7 @@ pub(crate) fn pair(proc: &Proc, scope: &Path, solver: &mut Solver) -> Option<Pai
     let place = body_run(scope, 0, looped.body.len());
     let mut facts = Facts::at(proc, scope);
     let mut inside = facts.clone();
-    inside.scope.add_stmt(path::stmt(proc, scope)?);
+    config_flow::enter_loop(path::stmt(proc, scope)?, &mut inside.scope, &mut Unknowns::Dropped);
     let early = commute::effects_in(looped.body, &place, &inside, solver);
     let (late, fresh) = early.of_other_iteration(&[looped.iter]);
     let later = fresh.first()?;

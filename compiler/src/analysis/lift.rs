@@ -34,6 +34,7 @@ pub fn index(expr: &Expr, scope: &Declarations) -> Option<Linear> {
             }
         }
         ExprKind::Stride { name, dim } => stride(name, *dim, scope),
+        ExprKind::ReadConfig(field) => index(&scope.config.value(field)?, scope),
         ExprKind::Extern { .. } | ExprKind::Window { .. } => None,
     }
 }
@@ -46,6 +47,7 @@ pub fn boolean(expr: &Expr, scope: &Declarations) -> Option<Formula> {
         ExprKind::Const(Const::Int(_) | Const::Real(_)) => None,
         ExprKind::Read { name, idx } if idx.is_empty() && expr.ty == Ty::BOOL => Formula::truth(Var::Sym(name.clone())),
         ExprKind::Binary { op, lhs, rhs } => comparison(*op, lhs, rhs, scope),
+        ExprKind::ReadConfig(field) => boolean(&scope.config.value(field)?, scope),
         ExprKind::Read { .. }
         | ExprKind::Neg(_)
         | ExprKind::Extern { .. }

@@ -2,6 +2,7 @@
 
 use crate::analysis::commute;
 use crate::analysis::conditions::{Unproven, misplaced};
+use crate::analysis::config_flow::{self, Unknowns};
 use crate::analysis::effects::Cell;
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
@@ -64,7 +65,7 @@ fn later_iterations(proc: &Proc, scope: &Path, buffer: &Sym, solver: &mut Solver
     let Some(looped) = loop_parts(stmt) else { return Ok(()) };
     let facts = Facts::at(proc, scope);
     let mut inside = facts.clone();
-    inside.scope.add_stmt(stmt);
+    config_flow::enter_loop(stmt, &mut inside.scope, &mut Unknowns::Dropped);
     let body = commute::effects_in(looped.body, &body_run(scope, 0, looped.body.len()), &inside, solver);
     let (late, fresh) = body.of_other_iteration(&[looped.iter]);
     let Some(later) = fresh.first() else { return Err(misplaced("the iterator")) };

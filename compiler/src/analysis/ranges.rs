@@ -96,6 +96,7 @@ impl Bounds {
                 operation(*op, a, b)
             }
             ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Read { .. }
             | ExprKind::Extern { .. }
             | ExprKind::Window { .. }

@@ -11,7 +11,7 @@ use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::analysis::{callees, effects};
 use crate::cursor::path::{self, BlockPlace, Path};
-use crate::loop_ir::{Expr, ExprKind, Proc, Ty, visit};
+use crate::loop_ir::{Expr, ExprKind, Proc, Ty, configuration, visit};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -55,6 +55,20 @@ pub(crate) fn unchanged(
     Ok(())
 }
 
+/// Answers [`Question::ConfigKept`](crate::analysis::conditions::Question::ConfigKept).
+pub(crate) fn config_kept(proc: &Proc, at: &Path, exprs: &[Expr]) -> Result<(), Unproven> {
+    let Some(stmt) = path::stmt(proc, at) else { return Err(misplaced("the statement")) };
+    match configuration::disturbed(exprs, std::slice::from_ref(stmt)) {
+        None => Ok(()),
+        Some(field) => {
+            let names = Names::of(proc);
+            let reading = exprs.iter().find(|expr| expr.reads_config).map_or(String::new(), |expr| names.expr(expr));
+            let condition = format!("`{reading}` keeps its value while the code runs, but the code writes `{field}`");
+            Err(Unproven::new(condition).at(at))
+        }
+    }
+}
+
 /// The elements that expressions read.
 fn reads(exprs: &[Expr], facts: &Facts) -> Vec<Cell> {
     let mut cells = Vec::new();
@@ -63,6 +77,7 @@ fn reads(exprs: &[Expr], facts: &Facts) -> Vec<Cell> {
             let place = match &node.kind {
                 ExprKind::Read { name, idx } if node.ty == Ty::Data => element(name, idx, facts),
                 ExprKind::Window { .. } => callees::argument(node, &facts.scope).map(|alias| (alias.root, None)),
+                ExprKind::ReadConfig(field) => Some((field.symbol(), Some(Vec::new()))),
                 ExprKind::Read { .. }
                 | ExprKind::Const(_)
                 | ExprKind::Neg(_)

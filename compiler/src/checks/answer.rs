@@ -28,6 +28,7 @@ impl Question {
             | Question::FilledFirst { side, .. }
             | Question::Folds { side, .. }
             | Question::Unchanged { side, .. }
+            | Question::ConfigKept { side, .. }
             | Question::CallsValid { side, .. } => *side,
         }
     }
@@ -52,6 +53,7 @@ impl Question {
                 iterations::dead_between(proc, scope, buffer, solver)
             }
             Question::BufferInBounds { buffer, .. } => definition::buffer_in_bounds(proc, buffer, solver),
+            Question::ConfigKept { at, exprs, .. } => stability::config_kept(proc, at, exprs),
             Question::CallsValid { under, .. } => definition::calls_valid(proc, under, solver),
             Question::DeadAfter { at, buffer, .. } => liveness::dead_after(proc, at, buffer, solver),
             Question::Folds { at, buffer, dim, size, .. } => folding::folds(proc, at, buffer, *dim, *size, solver),

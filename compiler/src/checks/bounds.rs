@@ -116,6 +116,7 @@ pub fn expression(site: &Site<'_>, expr: &Expr, counts: &dyn Fn(&Sym) -> bool, s
             ExprKind::Read { .. }
             | ExprKind::Window { .. }
             | ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }

@@ -15,7 +15,7 @@ use crate::checks::claim::{Failure, Site};
 use crate::cursor::path::{self, Path};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::loop_ir::declarations::{Alias, Declarations, window_shape};
-use crate::loop_ir::substitute::{Substitution, substitute};
+use crate::loop_ir::substitute::{Substitution, map_expr, substitute};
 use crate::loop_ir::{Arg, ArgType, Control, DataType, Expr, ExprKind, Proc, StmtKind, Ty};
 use crate::print::Names;
 use crate::source::Span;
@@ -120,6 +120,7 @@ impl Call<'_> {
             ExprKind::Read { name, .. } => self.scope().root(name).map(|_| Vec::new()),
             ExprKind::Window { idx, .. } => Some(window_shape(idx)),
             ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }
@@ -224,12 +225,16 @@ impl Call<'_> {
             }
         }
         let unknown = std::cell::Cell::new(false);
-        let formula = lift::boolean(&substitute(pred, &booleans), formals)?.substitute(&|var| {
+        // The assert speaks of the state at the call; boolean fields are put in as expressions too.
+        let config = &self.scope().config;
+        let now = map_expr(pred, &mut |node| match &node.kind {
+            ExprKind::ReadConfig(field) if node.ty == Ty::BOOL => config.value(field),
+            _ => None,
+        });
+        let formula = lift::boolean(&substitute(&now, &booleans), formals)?.substitute(&|var| {
             let value = binding.value(var);
             let open = match var {
-                Var::Sym(symbol) => {
-                    self.callee.args.iter().any(|arg| arg.name == *symbol) && !booleans.contains_key(symbol)
-                }
+                Var::Sym(symbol) => binding.is_lost(symbol, self.callee) && !booleans.contains_key(symbol),
                 Var::Stride(name, _) => self.callee.args.iter().any(|arg| arg.name == *name),
                 Var::Quotient(_) => false,
             };
@@ -295,6 +300,7 @@ fn named(actual: &Expr) -> Option<&Sym> {
     match &actual.kind {
         ExprKind::Read { name, .. } | ExprKind::Window { name, .. } => Some(name),
         ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }

@@ -94,21 +94,29 @@ impl Walk<'_> {
             StmtKind::Assign { name, idx, rhs } => self.update(stmt, name, idx, "written", rhs, at),
             StmtKind::Reduce { name, idx, rhs } => self.update(stmt, name, idx, "reduced into", rhs, at),
             StmtKind::If { cond, body, orelse } => {
-                let depth = self.facts.known.len();
+                let (depth, start) = (self.facts.known.len(), self.facts.scope.config.clone());
                 self.facts.assume(cond);
                 self.block(body, at, false);
                 self.facts.known.truncate(depth);
+                self.facts.scope.config = start.clone();
                 self.facts.assume_not(cond);
                 self.block(orelse, at, true);
                 self.facts.known.truncate(depth);
+                self.facts.scope.config = start;
+                self.facts.pass(stmt);
             }
-            StmtKind::For { iter, lo, hi, body, .. } => {
+            StmtKind::For { lo, hi, body, .. } => {
                 self.extent(stmt, lo, hi, at);
-                self.facts.scope.add_stmt(stmt);
-                let depth = self.facts.known.len();
-                self.facts.assume_range(iter, lo, hi);
+                let (depth, start) = (self.facts.known.len(), self.facts.scope.config.clone());
+                self.facts.enter_loop(stmt);
                 self.block(body, at, false);
                 self.facts.known.truncate(depth);
+                self.facts.scope.config = start;
+                self.facts.pass(stmt);
+            }
+            StmtKind::WriteConfig { rhs, .. } => {
+                self.reads(rhs, at);
+                self.facts.pass(stmt);
             }
             StmtKind::Alloc { name, ty, .. } => {
                 if matches!(self.scope, Scope::Everything) || self.counts(name) {
@@ -129,6 +137,7 @@ impl Walk<'_> {
                     let call = Call { site, callee, args, span: &stmt.span };
                     self.failures.extend(call.check(self.solver));
                 }
+                self.facts.pass(stmt);
             }
         }
     }
@@ -139,6 +148,7 @@ impl Walk<'_> {
             let site = Site { proc: self.proc, facts: &self.facts, at };
             self.failures.extend(bounds::element(&site, name, idx, verb, &stmt.span, self.solver).err());
         }
+        self.facts.pass(stmt);
     }
 
     fn extent(&mut self, stmt: &Stmt, lo: &Expr, hi: &Expr, at: &Path) {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used, clippy::panic)]
 
+mod configuration;
+
 use super::*;
 use crate::diagnostic::{Code, codes};
 use crate::testing::procs;

@@ -58,6 +58,7 @@ impl FunctionLowering<'_, '_> {
                 self.window_place_of(&window, &actual.span).address()
             }
             ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }
@@ -97,6 +98,7 @@ impl FunctionLowering<'_, '_> {
             ExprKind::Read { name, idx } if idx.is_empty() => Some(self.whole(name)),
             ExprKind::Read { .. }
             | ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }

@@ -1,7 +1,8 @@
 //! A proc around one instruction whose buffers all lie in ordinary memory, so that the instruction's C can be run and
 //! compared with its body.
 //!
-//! Registers are filled and read back as bytes: the layout of a register array is that of the buffer it stands for.
+//! Registers are filled and read back by the C that their memory gives for it, else as bytes: then the layout of a
+//! register array must be that of the buffer it stands for.
 
 use std::sync::Arc;
 
@@ -163,6 +164,19 @@ impl Copies<'_> {
         self.copy("exo_get_register", format!("memcpy({{dst}}, &{variable}, sizeof({variable}));"), false)
     }
 
+    /// The memory's own template for a copy, in terms of the parameters of the copying instruction.
+    fn own_template(&self, register: &str, elements: &str, into_register: bool) -> Option<String> {
+        let copies = self.memory.copies.as_ref()?;
+        let own = if into_register { &copies.fill } else { &copies.drain };
+        let mut template = own.replace("{register}", register).replace("{elements}", elements);
+        for (dim, extent) in self.ty.shape.iter().filter_map(build::int_value).enumerate() {
+            template = template.replace(&format!("{{d{dim}}}"), &extent.to_string());
+        }
+        let count: i64 = self.ty.shape.iter().filter_map(build::int_value).product();
+        template = template.replace("{count}", &count.to_string());
+        Some(template)
+    }
+
     /// The register variable in a template.
     fn variable(&self, parameter: &str) -> String {
         if self.ty.shape.is_empty() { format!("(*{{{parameter}}})") } else { format!("{{{parameter}_int}}") }
@@ -183,9 +197,12 @@ impl Copies<'_> {
         };
         let extents: Vec<String> = self.ty.shape.iter().filter_map(build::int_value).map(|e| e.to_string()).collect();
         let count = if extents.is_empty() { "1".to_string() } else { extents.join(" * ") };
-        let template = format!(
-            "_Static_assert(sizeof({variable}) == {count} * sizeof(*{ordinary}), \"{OPAQUE_REGISTERS}\"); {statement}"
-        );
+        let bytes = || {
+            format!(
+                "_Static_assert(sizeof({variable}) == {count} * sizeof(*{ordinary}), \"{OPAQUE_REGISTERS}\"); {statement}"
+            )
+        };
+        let template = self.own_template(&variable, ordinary, into_register).unwrap_or_else(bytes);
         Arc::new(Proc {
             name: name.into(),
             args: vec![arg(&dst, into_register), arg(&src, !into_register)],

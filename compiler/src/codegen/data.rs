@@ -19,6 +19,7 @@ impl FunctionLowering<'_, '_> {
             }
             ExprKind::Const(value) => self.literal(value, precision),
             ExprKind::Neg(operand) => wrapping::negated(self.data(operand, precision), precision),
+            ExprKind::ReadConfig(field) => self.field(field),
             ExprKind::Binary { op, lhs, rhs } => match arithmetic(*op) {
                 Some(op) => {
                     let (lhs, rhs) = (self.data(lhs, precision), self.data(rhs, precision));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::codegen::access::{Storage, WindowExpr};
 use crate::codegen::c_tree::{self, CExpr, CStmt};
+use crate::codegen::context;
 use crate::codegen::intervals::Intervals;
 use crate::codegen::liveness;
 use crate::codegen::memory::CBuffer;
@@ -13,7 +14,9 @@ use crate::codegen::precision;
 use crate::codegen::unit::{Layout, Unit};
 use crate::codegen::usage::Touched;
 use crate::codegen::wrapping;
+use crate::hardware::config::{ConfigField, FieldType};
 use crate::hardware::memory::{Memory, MemoryKind};
+use crate::loop_ir::configuration;
 use crate::loop_ir::declarations::{Declaration, Declarations};
 use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
@@ -129,7 +132,7 @@ impl FunctionLowering<'_, '_> {
     }
 
     fn prototype(&mut self, c_name: &str) -> String {
-        let mut params = vec!["void *ctxt".to_string()];
+        let mut params = vec![format!("{} *ctxt", self.unit.context.type_name())];
         for arg in &self.proc.args {
             let name = self.names.get(&arg.name).to_string();
             params.push(match &arg.ty {
@@ -198,6 +201,7 @@ impl FunctionLowering<'_, '_> {
     fn stmt(&mut self, stmt: &Stmt, bound: &mut Vec<String>, out: &mut Vec<CStmt>) {
         match &stmt.kind {
             StmtKind::Pass => out.push(CStmt::NoOp),
+            StmtKind::WriteConfig { field, rhs } => out.push(self.write_config(field, rhs)),
             StmtKind::Assign { name, idx, rhs } => out.extend(self.store(name, idx, rhs, false, &stmt.span)),
             StmtKind::Reduce { name, idx, rhs } => out.extend(self.store(name, idx, rhs, true, &stmt.span)),
             StmtKind::If { cond, body, orelse } => {
@@ -207,7 +211,14 @@ impl FunctionLowering<'_, '_> {
                 out.push(CStmt::If { cond, body, orelse });
             }
             StmtKind::For { iter, lo, hi, body, mode } => {
-                let (c_lo, c_hi) = (self.control(lo), self.control(hi));
+                let (c_lo, mut c_hi) = (self.control(lo), self.control(hi));
+                if configuration::disturbed([hi], body).is_some() {
+                    // C reads the bound in every round, the loop only once.
+                    let end = self.names.bind(&Sym::new(&format!("{}_end", iter.name())));
+                    out.push(CStmt::Raw(format!("const int_fast32_t {end} = {};", c_hi.text())));
+                    c_hi = CExpr::token(end.clone());
+                    bound.push(end);
+                }
                 self.intervals.enter_loop(iter, lo, hi);
                 let name = self.names.bind(iter);
                 let body = self.block(body);
@@ -223,6 +234,24 @@ impl FunctionLowering<'_, '_> {
             StmtKind::Call { callee, args } => out.extend(self.call(callee, args, &stmt.span)),
             StmtKind::Window { name, rhs } => self.window(name, rhs, bound, out),
         }
+    }
+
+    /// A field of the context.
+    pub fn field(&self, field: &ConfigField) -> CExpr {
+        CExpr::token(format!("ctxt->{}", context::path(field)))
+    }
+
+    fn write_config(&mut self, field: &ConfigField, rhs: &Expr) -> CStmt {
+        let lhs = self.field(field);
+        let value = match field.ty() {
+            FieldType::Data(target) => {
+                let source = precision::of_rhs(rhs, target, &self.declarations);
+                let value = self.data(rhs, source);
+                if source != target { value.paren().cast(target.c_type()) } else { value }
+            }
+            FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride => self.control(rhs),
+        };
+        if lhs == value { CStmt::NoOp } else { CStmt::Assign { lhs, reduce: false, rhs: value } }
     }
 
     fn store(&mut self, name: &Sym, idx: &[Expr], rhs: &Expr, reduce: bool, span: &Span) -> Option<CStmt> {

@@ -1,10 +1,16 @@
 //! The header file: window structs, public prototypes, and the macros that both files use.
 
+use crate::codegen::context::Context;
 use crate::codegen::unit::WindowStruct;
 
-/// The file name without its last extension, as an identifier in capitals.
+/// The file name without its last extension: what the library is called.
+pub fn library(header_name: &str) -> &str {
+    header_name.rsplit_once('.').map_or(header_name, |(stem, _)| stem)
+}
+
+/// The library's name as an identifier in capitals.
 pub fn guard_stem(header_name: &str) -> String {
-    let stem = header_name.rsplit_once('.').map_or(header_name, |(stem, _)| stem);
+    let stem = library(header_name);
     let stem: String = stem
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_uppercase() } else { '_' })
@@ -40,13 +46,14 @@ extern "C" {
 
 "#;
 
-/// The window structs and public declarations: the part that differs between headers.
-pub fn contents(windows: impl Iterator<Item = WindowStruct>, declarations: &[String]) -> String {
+/// The context, the window structs and the public declarations: the part that differs between headers.
+pub fn contents(context: &Context, windows: impl Iterator<Item = WindowStruct>, declarations: &[String]) -> String {
     let mut windows: Vec<WindowStruct> = windows.collect();
     windows.sort_by_key(|window| window.name());
     let structs: String = windows.into_iter().map(window_struct).collect();
     let structs = if structs.is_empty() { "\n".to_string() } else { structs };
-    format!("\n{structs}{}", declarations.join("\n"))
+    let context = context.definition();
+    format!("\n{context}{structs}{}", declarations.join("\n"))
 }
 
 /// One struct, guarded so that several generated headers can be included together.

@@ -28,6 +28,7 @@ impl FunctionLowering<'_, '_> {
             ExprKind::Const(Const::Int(value)) => CExpr::Int(*value),
             ExprKind::Const(Const::Bool(value)) => CExpr::Bool(*value),
             ExprKind::Read { name, idx } if idx.is_empty() => CExpr::token(self.names.get(name)),
+            ExprKind::ReadConfig(field) => self.field(field),
             ExprKind::Neg(operand) => negated(self.index(operand, position)),
             ExprKind::Stride { name, dim } => match self.strides(name).into_iter().nth(*dim) {
                 Some(stride) => stride,

@@ -115,6 +115,7 @@ impl Intervals {
             ExprKind::Read { name, idx } if idx.is_empty() => self.known.get_mut(name),
             ExprKind::Read { .. }
             | ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }
@@ -148,6 +149,7 @@ impl Intervals {
             ExprKind::Binary { op, lhs, rhs } => self.binary(*op, lhs, rhs),
             ExprKind::Read { .. }
             | ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Extern { .. }
             | ExprKind::Window { .. }
             | ExprKind::Stride { .. } => Interval::UNKNOWN,

@@ -333,7 +333,8 @@ pub fn is_reserved_function(name: &str) -> bool {
         || FUNCTIONS_ONLY.contains(&name)
 }
 
-fn is_reserved_variable(name: &str) -> bool {
+/// Whether C or its library has another meaning for the name of a variable.
+pub fn is_reserved_variable(name: &str) -> bool {
     WORDS.contains(&name) || (LIBRARY.contains(&name) && !HARMLESS_VARIABLES.contains(&name))
 }
 

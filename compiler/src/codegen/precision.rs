@@ -1,6 +1,7 @@
 //! Precision analysis: one precision for each right side; literals take it, and nothing else converts.
 
 use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::config::FieldType;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Const, Expr, ExprKind};
@@ -110,13 +111,20 @@ fn float_limit(precision: Precision) -> Option<f64> {
 
 /// The concrete precision of a read or window.
 pub fn precision_of(expr: &Expr, declarations: &Declarations) -> Option<Precision> {
-    visit::named(expr).and_then(|name| declarations.precision(name)).map(Precision::concrete)
+    let declared = match &expr.kind {
+        ExprKind::ReadConfig(field) => match field.ty() {
+            FieldType::Data(precision) => Some(precision),
+            FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride => None,
+        },
+        _ => visit::named(expr).and_then(|name| declarations.precision(name)),
+    };
+    declared.map(Precision::concrete)
 }
 
 /// Calls `f` on the reads among the data operands of an expression; indices are control and not visited.
 fn data_reads(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
     visit_data(expr, &mut |node| {
-        if matches!(node.kind, ExprKind::Read { .. }) {
+        if matches!(node.kind, ExprKind::Read { .. } | ExprKind::ReadConfig(_)) {
             f(node);
         }
     });
@@ -131,6 +139,10 @@ fn visit_data(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
             visit_data(rhs, f);
         }
         ExprKind::Extern { args, .. } => args.iter().for_each(|arg| visit_data(arg, f)),
-        ExprKind::Read { .. } | ExprKind::Const(_) | ExprKind::Window { .. } | ExprKind::Stride { .. } => {}
+        ExprKind::Read { .. }
+        | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
+        | ExprKind::Window { .. }
+        | ExprKind::Stride { .. } => {}
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::codegen::precision;
 use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::config::FieldType;
 use crate::hardware::memory::MemoryKind;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Expr, ExprKind};
@@ -20,6 +21,11 @@ pub fn check(proc: &Proc, declarations: &Declarations, errors: &mut Vec<Diagnost
         StmtKind::Assign { name, rhs, .. } | StmtKind::Reduce { name, rhs, .. } => {
             if let Some(target) = declarations.precision(name) {
                 precision::check_rhs(rhs, target.concrete(), declarations, errors);
+            }
+        }
+        StmtKind::WriteConfig { field, rhs } => {
+            if let FieldType::Data(target) = field.ty() {
+                precision::check_rhs(rhs, target, declarations, errors);
             }
         }
         StmtKind::Call { callee, args } => {
@@ -89,6 +95,7 @@ fn is_strided(actual: &Expr, name: &Sym, declarations: &Declarations) -> bool {
         ExprKind::Window { .. } => true,
         ExprKind::Read { idx, .. } => idx.is_empty() && declarations.is_window(name),
         ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }
@@ -111,6 +118,7 @@ fn no_static_storage(body: &[Stmt], par: &Span, errors: &mut Vec<Diagnostic>) {
         | StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::For { .. }
         | StmtKind::Window { .. } => {}
@@ -140,6 +148,7 @@ fn static_buffer(proc: &Arc<Proc>) -> Option<Sym> {
             | StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
             | StmtKind::For { .. }
             | StmtKind::Window { .. } => {}

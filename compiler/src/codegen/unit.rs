@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::codegen::context::Context;
 use crate::codegen::reach::Reach;
 use crate::codegen::usage::Usage;
 use crate::diagnostic::{Diagnostic, Refusal, codes};
@@ -36,6 +37,7 @@ pub struct Unit<'a> {
     pub hooks: &'a dyn Hooks,
     pub emulate: bool,
     pub reach: &'a Reach,
+    pub context: Context,
     pub usage: Usage,
     pub windows: BTreeSet<WindowStruct>,
     pub helpers: BTreeSet<Helper>,
@@ -49,11 +51,12 @@ pub struct Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
-    pub fn new(hooks: &'a dyn Hooks, emulate: bool, reach: &'a Reach) -> Self {
+    pub fn new(hooks: &'a dyn Hooks, emulate: bool, reach: &'a Reach, context: Context) -> Self {
         Unit {
             hooks,
             emulate,
             reach,
+            context,
             usage: Usage::default(),
             windows: BTreeSet::new(),
             helpers: BTreeSet::new(),

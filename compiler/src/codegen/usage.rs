@@ -62,6 +62,7 @@ impl Usage {
                 ExprKind::Read { name, .. } if node.ty == Ty::Data => touched.read.extend(declarations.root(name)),
                 ExprKind::Read { .. }
                 | ExprKind::Const(_)
+                | ExprKind::ReadConfig(_)
                 | ExprKind::Neg(_)
                 | ExprKind::Binary { .. }
                 | ExprKind::Extern { .. }

@@ -11,12 +11,7 @@ fn types(precision: Precision) -> Option<(&'static str, &'static str)> {
             Some(("uint32_t", "int32_t"))
         }
         Precision::I64 => Some(("uint64_t", "int64_t")),
-        Precision::Ui32
-        | Precision::R
-        | Precision::F16
-        | Precision::F32
-        | Precision::F64
-        | Precision::Bf16 => None,
+        Precision::Ui32 | Precision::R | Precision::F16 | Precision::F32 | Precision::F64 | Precision::Bf16 => None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cursor::forward::Forward;
 use crate::cursor::path::{BlockPlace, GapPlace, Path, Step};
-use crate::loop_ir::{Access, Block, Expr, ExprKind, Proc, Stmt, StmtKind, build};
+use crate::loop_ir::{Access, Block, Expr, ExprKind, Proc, Stmt, StmtKind, build, configuration};
 
 /// An edit named a place that is not in the working copy. A bug of the operator, reported as such.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,7 @@ impl Editor {
         }
         list.splice(place.lo..place.hi, new);
         refill(list, place.orelse);
+        refresh(&mut self.proc, &place.parent);
         let BlockPlace { parent, orelse, lo, hi } = place.clone();
         self.forward.push(Forward::Replace { parent, orelse, lo, hi, count });
         Ok(())
@@ -87,6 +88,7 @@ impl Editor {
             return Err(NoSuchPlace);
         }
         list.splice(at..at, new);
+        refresh(&mut self.proc, parent);
         self.forward.push(Forward::Insert { parent: parent.clone(), orelse, at, count });
         Ok(())
     }
@@ -100,6 +102,7 @@ impl Editor {
         }
         let run: Block = list.splice(place.lo..place.hi, std::iter::empty()).collect();
         list.insert(place.lo, make(run));
+        refresh(&mut self.proc, &place.parent);
         let BlockPlace { parent, orelse, lo, hi } = place.clone();
         self.forward.push(Forward::Wrap { parent, orelse, lo, hi, inner: inner.to_vec() });
         Ok(())
@@ -113,6 +116,7 @@ impl Editor {
         let list = list_mut(&mut self.proc, &parent, orelse).ok_or(NoSuchPlace)?;
         list.splice(at..at + 1, inner);
         refill(list, orelse);
+        refresh(&mut self.proc, &parent);
         self.forward.push(Forward::Unwrap { parent, orelse, at, inner_orelse, count });
         Ok(())
     }
@@ -144,6 +148,8 @@ impl Editor {
         if let Some(list) = list_mut(&mut self.proc, &source, orelse) {
             refill(list, orelse);
         }
+        refresh(&mut self.proc, &source);
+        refresh(&mut self.proc, &target);
         self.forward.push(step);
         Ok(())
     }
@@ -191,13 +197,16 @@ impl Editor {
         let statement = path.statement().ok_or(NoSuchPlace)?;
         let steps = path.0.get(statement.0.len()..).ok_or(NoSuchPlace)?;
         let stmt = stmt_mut(&mut self.proc, &statement).ok_or(NoSuchPlace)?;
-        replace_own_expr(stmt, steps, new).ok_or(NoSuchPlace)
+        replace_own_expr(stmt, steps, new).ok_or(NoSuchPlace)?;
+        refresh(&mut self.proc, &statement);
+        Ok(())
     }
 
     /// Replaces a statement by one of the same shape (same statements inside, at the same places): places of
     /// statements stay; places strictly inside the listed expressions die. `dead` paths are absolute.
     pub fn rewrite_stmt(&mut self, path: &Path, new: Stmt, dead: Vec<Path>) -> EditResult {
         *stmt_mut(&mut self.proc, path).ok_or(NoSuchPlace)? = new;
+        refresh_above(&mut self.proc, path);
         self.forward.push(Forward::Rewrite { dead });
         Ok(())
     }
@@ -209,6 +218,7 @@ impl Editor {
             return Err(NoSuchPlace);
         }
         *list = new;
+        refresh(&mut self.proc, parent);
         self.forward.push(Forward::Rewrite { dead });
         Ok(())
     }
@@ -216,8 +226,33 @@ impl Editor {
     /// Replaces a statement by another; `inside` tells where statements inside it went, as relative steps.
     pub fn restructure(&mut self, path: &Path, new: Stmt, inside: Vec<(Vec<Step>, Vec<Step>)>) -> EditResult {
         *stmt_mut(&mut self.proc, path).ok_or(NoSuchPlace)? = new;
+        refresh_above(&mut self.proc, path);
         self.forward.push(Forward::Restructure { path: path.clone(), inside });
         Ok(())
+    }
+}
+
+/// Notes again what the statement at or above a place, and those around it, have to do with configuration state, after a
+/// change inside.
+fn refresh(proc: &mut Proc, place: &Path) {
+    let mut at = place.statement();
+    while let Some(here) = at {
+        let Some(stmt) = crate::cursor::path::stmt(proc, &here) else { return };
+        let config = configuration::use_of(&stmt.kind);
+        if config == stmt.config {
+            return;
+        }
+        if let Some(stmt) = stmt_mut(proc, &here) {
+            Arc::make_mut(stmt).config = config;
+        }
+        at = here.parent().and_then(|above| above.statement());
+    }
+}
+
+/// Like [`refresh`], where the statement at the place is a new one.
+fn refresh_above(proc: &mut Proc, place: &Path) {
+    if let Some(above) = place.parent() {
+        refresh(proc, &above);
     }
 }
 
@@ -262,9 +297,13 @@ fn stmt_mut<'a>(proc: &'a mut Proc, path: &Path) -> Option<&'a mut Stmt> {
 fn replace_own_expr(stmt: &mut Stmt, steps: &[Step], new: Expr) -> Option<()> {
     let (first, rest) = steps.split_first()?;
     let slot = match (&mut Arc::make_mut(stmt).kind, *first) {
-        (StmtKind::Assign { rhs, .. } | StmtKind::Reduce { rhs, .. } | StmtKind::Window { rhs, .. }, Step::Value) => {
-            rhs
-        }
+        (
+            StmtKind::Assign { rhs, .. }
+            | StmtKind::Reduce { rhs, .. }
+            | StmtKind::Window { rhs, .. }
+            | StmtKind::WriteConfig { rhs, .. },
+            Step::Value,
+        ) => rhs,
         (StmtKind::Assign { idx, .. } | StmtKind::Reduce { idx, .. }, Step::Idx(at)) => idx.get_mut(at)?,
         (StmtKind::If { cond, .. }, Step::Cond) => cond,
         (StmtKind::For { lo, .. }, Step::Lo) => lo,

@@ -258,6 +258,7 @@ pub fn list<'a>(proc: &'a Proc, parent: &Path, orelse: bool) -> Option<&'a [Stmt
                 | StmtKind::Assign { .. }
                 | StmtKind::Reduce { .. }
                 | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::Alloc { .. }
                 | StmtKind::Call { .. }
                 | StmtKind::Window { .. },
@@ -291,9 +292,13 @@ fn stmt_child(stmt: &Stmt, step: Step) -> Option<Node<'_>> {
         (StmtKind::If { cond, .. }, Step::Cond) => Some(Node::Expr(cond)),
         (StmtKind::For { lo, .. }, Step::Lo) => Some(Node::Expr(lo)),
         (StmtKind::For { hi, .. }, Step::Hi) => Some(Node::Expr(hi)),
-        (StmtKind::Assign { rhs, .. } | StmtKind::Reduce { rhs, .. } | StmtKind::Window { rhs, .. }, Step::Value) => {
-            Some(Node::Expr(rhs))
-        }
+        (
+            StmtKind::Assign { rhs, .. }
+            | StmtKind::Reduce { rhs, .. }
+            | StmtKind::Window { rhs, .. }
+            | StmtKind::WriteConfig { rhs, .. },
+            Step::Value,
+        ) => Some(Node::Expr(rhs)),
         (StmtKind::Assign { idx, .. } | StmtKind::Reduce { idx, .. }, Step::Idx(at)) => idx.get(at).map(Node::Expr),
         (StmtKind::Alloc { ty, .. }, Step::Dim(at)) => ty.shape.get(at).map(Node::Expr),
         (StmtKind::Call { args, .. }, Step::Arg(at)) => args.get(at).map(Node::Expr),
@@ -328,7 +333,7 @@ pub fn expr_child(expr: &Expr, step: Step) -> Option<&Expr> {
 /// The steps to an expression's direct children, in source order.
 pub fn expr_steps(expr: &Expr) -> Vec<Step> {
     match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Stride { .. } => Vec::new(),
+        ExprKind::Const(_) | ExprKind::Stride { .. } | ExprKind::ReadConfig(_) => Vec::new(),
         ExprKind::Read { idx, .. } => (0..idx.len()).map(Step::Idx).collect(),
         ExprKind::Extern { args, .. } => (0..args.len()).map(Step::Arg).collect(),
         ExprKind::Neg(_) => vec![Step::Operand],
@@ -355,7 +360,7 @@ pub fn own_expr_steps(stmt: &Stmt) -> Vec<Step> {
         StmtKind::For { .. } => vec![Step::Lo, Step::Hi],
         StmtKind::Alloc { ty, .. } => (0..ty.shape.len()).map(Step::Dim).collect(),
         StmtKind::Call { args, .. } => (0..args.len()).map(Step::Arg).collect(),
-        StmtKind::Window { .. } => vec![Step::Value],
+        StmtKind::Window { .. } | StmtKind::WriteConfig { .. } => vec![Step::Value],
     }
 }
 
@@ -378,6 +383,7 @@ pub fn each_in_list<'a>(list: &'a [Stmt], parent: &Path, orelse: bool, f: &mut d
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::Alloc { .. }
             | StmtKind::Call { .. }
             | StmtKind::Window { .. } => {}

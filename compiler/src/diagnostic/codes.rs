@@ -90,6 +90,8 @@ codes! {
         "Two exported procs, or an exported proc and a C keyword, would get the same C name.";
     TEMPLATE = "E0504", "malformed instruction template",
         "The C template of an instruction names a placeholder that its parameters do not provide.";
+    CONFIG = "E0505", "configuration state has no place in C",
+        "C keeps configuration state in one struct with a member for each config, so two configs of one compilation need different names. A config made with `@config(readwrite = False)` has no member: only the bodies of instructions may read or write it.";
     // 06xx: kernels and packs
     KERNEL = "E0601", "kernel entry cannot be built",
         "A `[[kernel]]` entry names an algorithm, schedule or target that does not exist or has the wrong kind.";

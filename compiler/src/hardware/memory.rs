@@ -19,6 +19,16 @@ pub struct MemoryDefinition {
     pub can_read: bool,
     /// Bytes (or registers) it holds, for analyses; `None` when unlimited.
     pub capacity: Option<i64>,
+    /// How tests fill and read a buffer of it, where its variables are not the bytes of their elements.
+    pub copies: Option<Copies>,
+}
+
+/// C templates between a whole buffer and ordinary memory. They may say `{register}` (the variable), `{elements}` (a
+/// pointer to the first of the dense elements), `{count}` (how many), and `{d0}`, `{d1}`, … (the extents).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copies {
+    pub fill: String,
+    pub drain: String,
 }
 
 /// Who writes a memory's C text.
@@ -63,6 +73,7 @@ impl Memory {
             kind,
             can_read: true,
             capacity: None,
+            copies: None,
         })
     }
 

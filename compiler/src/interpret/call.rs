@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::hardware::precision::Precision;
 use crate::interpret::domain::Domain;
-use crate::interpret::frame::{Binding, ControlValue, Frame, Step, View, dense_strides, fault};
+use crate::interpret::frame::{Binding, ConfigMemory, ControlValue, Frame, Step, View, dense_strides, fault};
 use crate::interpret::machine::{Buffer, Machine};
 use crate::interpret::{FaultKind, Input, Inputs, Outputs, Tensor};
 use crate::loop_ir::{Arg, ArgType, Control, DataType, Expr, ExprKind, Proc};
@@ -27,7 +27,7 @@ impl Caller {
 }
 
 impl<D: Domain> Machine<'_, D> {
-    pub(super) fn call(&mut self, callee: &Proc, args: &[Expr], frame: &Frame, span: &Span) -> Step<()> {
+    pub(super) fn call(&mut self, callee: &Proc, args: &[Expr], frame: &mut Frame, span: &Span) -> Step<()> {
         let mut actuals = Vec::with_capacity(args.len());
         for (formal, actual) in callee.args.iter().zip(args) {
             actuals.push(match &formal.ty {
@@ -39,11 +39,12 @@ impl<D: Domain> Machine<'_, D> {
             let message = format!("'{}' takes {} arguments, not {}", callee.name, callee.args.len(), args.len());
             return fault(FaultKind::Malformed, message, span);
         }
-        let mut inner = enter(callee, &actuals, Caller::Proc, span)?;
+        let mut inner = enter(callee, &actuals, std::mem::take(&mut frame.config), Caller::Proc, span)?;
         let calls_outside = self.shared.len();
         self.shared.extend(overlaps(callee, &actuals));
         self.block(&callee.body, &mut inner)?;
         self.shared.truncate(calls_outside);
+        frame.config = inner.config;
         Ok(())
     }
 
@@ -53,12 +54,13 @@ impl<D: Domain> Machine<'_, D> {
             let message = format!("'{}' takes {} arguments, not {}", proc.name, proc.args.len(), inputs.args.len());
             return fault(FaultKind::Inputs, message, &proc.span);
         }
+        let (memory, fields) = self.config_memory(proc, inputs.config)?;
         let mut actuals = Vec::with_capacity(proc.args.len());
-        let mut poisoned = Vec::new();
+        let mut poisoned = self.poisoned_fields(&memory);
         for (formal, input) in proc.args.iter().zip(inputs.args) {
             actuals.push(self.input(formal, input, &mut poisoned)?);
         }
-        let mut frame = enter(proc, &actuals, Caller::Outside, &proc.span)?;
+        let mut frame = enter(proc, &actuals, memory, Caller::Outside, &proc.span)?;
         self.block(&proc.body, &mut frame)?;
         let mut tensors = Vec::new();
         for (formal, actual) in proc.args.iter().zip(actuals) {
@@ -66,7 +68,8 @@ impl<D: Domain> Machine<'_, D> {
                 tensors.push(self.output(formal, view, &poisoned)?);
             }
         }
-        Ok(Outputs { tensors })
+        let config = self.config_outputs(fields, &frame.config, &poisoned, &proc.span)?;
+        Ok(Outputs { tensors, config })
     }
 
     /// Turns an input into a binding; tensors get a buffer. Buffers whose input was uninitialised somewhere are noted.
@@ -122,6 +125,7 @@ fn actual_view(actual: &Expr, frame: &Frame) -> Step<View> {
         }
         ExprKind::Window { name, idx } => frame.window(name, idx, &actual.span),
         ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }
@@ -162,8 +166,8 @@ fn overlaps(callee: &Proc, actuals: &[Binding]) -> Vec<Shared> {
 }
 
 /// Binds arguments in a new frame and checks everything that the proc assumes about them.
-fn enter(proc: &Proc, actuals: &[Binding], caller: Caller, span: &Span) -> Step<Frame> {
-    let mut frame = Frame::default();
+fn enter(proc: &Proc, actuals: &[Binding], config: ConfigMemory, caller: Caller, span: &Span) -> Step<Frame> {
+    let mut frame = Frame::in_state(config);
     for (formal, actual) in proc.args.iter().zip(actuals) {
         let binding = match (&formal.ty, actual) {
             (ArgType::Control(control), Binding::Control(value)) => {

@@ -1,13 +1,14 @@
 //! Whether two procs compute the same: both run on the same random exact inputs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::hardware::config::ConfigField;
 use crate::interpret::domain::Domain;
 use crate::interpret::draw::{Given, Setting, same_signature};
 use crate::interpret::exact::Exact;
 use crate::interpret::frame::ControlValue;
 use crate::interpret::random::Random;
-use crate::interpret::{DEFAULT_BUDGET, Fault, FaultKind, Inputs, Outputs, run};
+use crate::interpret::{DEFAULT_BUDGET, Fault, FaultKind, Input, Inputs, Outputs, run};
 use crate::loop_ir::{ArgType, Control, Proc};
 
 /// How to compare.
@@ -20,11 +21,13 @@ pub struct Options {
     pub rounds: usize,
     /// Steps of one run.
     pub budget: u64,
+    /// Configuration fields whose final values may differ.
+    pub modulo: BTreeSet<ConfigField>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { sizes: BTreeMap::new(), seed: 0, rounds: 4, budget: DEFAULT_BUDGET }
+        Options { sizes: BTreeMap::new(), seed: 0, rounds: 4, budget: DEFAULT_BUDGET, modulo: BTreeSet::new() }
     }
 }
 
@@ -89,7 +92,7 @@ pub fn compare(p: &Proc, q: &Proc, options: &Options) -> Comparison {
                 return no_draw(p, q, given);
             };
             let inputs = setting.inputs(&Exact, p, &mut random);
-            match one_run(p, q, inputs, options.budget) {
+            match one_run(p, q, inputs, options) {
                 Run::Equal => done += 1,
                 Run::Unequal { buffer, index, left, right } => {
                     return Comparison::Unequal { sizes: setting.controls(p), buffer, index, left, right };
@@ -160,19 +163,23 @@ enum Run {
     Fault(Side, Fault),
 }
 
-fn one_run(p: &Proc, q: &Proc, inputs: Inputs<<Exact as Domain>::Value>, budget: u64) -> Run {
-    let left = match run(&Exact, p, inputs.clone(), budget) {
+fn one_run(p: &Proc, q: &Proc, inputs: Inputs<<Exact as Domain>::Value>, options: &Options) -> Run {
+    let left = match run(&Exact, p, inputs.clone(), options.budget) {
         Ok(outputs) => outputs,
         Err(fault) => return Run::Fault(Side::Left, fault),
     };
-    let right = match run(&Exact, q, inputs, budget) {
+    let right = match run(&Exact, q, inputs, options.budget) {
         Ok(outputs) => outputs,
         Err(fault) => return Run::Fault(Side::Right, fault),
     };
-    difference(&left, &right)
+    difference(&left, &right, &options.modulo)
 }
 
-fn difference(left: &Outputs<<Exact as Domain>::Value>, right: &Outputs<<Exact as Domain>::Value>) -> Run {
+fn difference(
+    left: &Outputs<<Exact as Domain>::Value>,
+    right: &Outputs<<Exact as Domain>::Value>,
+    modulo: &BTreeSet<ConfigField>,
+) -> Run {
     for ((name, a), (_, b)) in left.tensors.iter().zip(&right.tensors) {
         for index in a.indices() {
             if a.get(&index) != b.get(&index) {
@@ -182,5 +189,21 @@ fn difference(left: &Outputs<<Exact as Domain>::Value>, right: &Outputs<<Exact a
             }
         }
     }
+    // Both started with values for the fields of both.
+    for ((field, a), (_, b)) in left.config.iter().zip(&right.config).filter(|((field, _), _)| !modulo.contains(field))
+    {
+        if a != b {
+            return Run::Unequal { buffer: field.to_string(), index: Vec::new(), left: value(a), right: value(b) };
+        }
+    }
     Run::Equal
+}
+
+/// A value of a field in words.
+fn value(value: &Input<<Exact as Domain>::Value>) -> String {
+    match value {
+        Input::Int(value) => value.to_string(),
+        Input::Bool(value) => ControlValue::Bool(*value).to_string(),
+        Input::Tensor(tensor) => tensor.data.first().map_or_else(String::new, ToString::to_string),
+    }
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::hardware::config::{ConfigField, FieldType};
 use crate::interpret::call::parameter_precision;
 use crate::interpret::domain::Domain;
-use crate::interpret::frame::{Binding, ControlValue, Frame, View, dense_strides};
+use crate::interpret::frame::{Binding, ConfigCell, ConfigMemory, ControlValue, Frame, View, dense_strides};
 use crate::interpret::random::Random;
 use crate::interpret::{Input, Inputs, Tensor};
+use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::{ArgType, BinaryOp, Const, Control, DataType, Expr, ExprKind, Proc, visit};
 
 /// Choices of control values that one search tries before it gives up.
@@ -14,6 +16,9 @@ const SEARCH_NODES: usize = 4000;
 
 /// Searches before a draw gives up; each one may pick other strides.
 const ATTEMPTS: usize = 12;
+
+/// The same where configuration state is drawn too.
+const CONFIG_ATTEMPTS: usize = 60;
 
 /// Values that the user chose, by position of the argument.
 pub type Given = std::collections::BTreeMap<usize, ControlValue>;
@@ -23,6 +28,8 @@ pub type Given = std::collections::BTreeMap<usize, ControlValue>;
 pub struct Setting {
     /// One for each argument, in order.
     bindings: Vec<Binding>,
+    /// The configuration fields that the procs use; control values, or `None` for data.
+    config: Vec<(ConfigField, Option<ControlValue>)>,
 }
 
 impl Setting {
@@ -32,12 +39,15 @@ impl Setting {
         let first = procs.first()?;
         let mut search =
             Search { procs, given, limit, constants: constants(procs), order: drawing_order(first), nodes: 0, random };
-        for _ in 0..ATTEMPTS {
+        let used: BTreeSet<ConfigField> = procs.iter().flat_map(|proc| Touched::by_proc(proc).all()).collect();
+        // Asserts may tie fields to arguments, so both have to be drawn together, more often when there are fields.
+        for _ in 0..if used.is_empty() { ATTEMPTS } else { CONFIG_ATTEMPTS } {
             search.nodes = 0;
-            let mut frames = vec![Frame::default(); procs.len()];
+            let config: Vec<_> = used.iter().map(|field| (field.clone(), search.field(field))).collect();
+            let mut frames = vec![Frame::in_state(memory(&config)); procs.len()];
             let mut bindings = vec![None; first.args.len()];
             if search.assign(0, &mut frames, &mut bindings) {
-                return Some(Setting { bindings: bindings.into_iter().collect::<Option<Vec<_>>>()? });
+                return Some(Setting { bindings: bindings.into_iter().collect::<Option<Vec<_>>>()?, config });
             }
         }
         None
@@ -74,8 +84,33 @@ impl Setting {
                 (Binding::View(_), ArgType::Control(_)) => Input::Int(0),
             })
             .collect();
-        Inputs { args }
+        let config = self.config.iter().map(|(field, value)| (field.clone(), initial(domain, field, *value, random)));
+        Inputs { args, config: config.collect() }
     }
+}
+
+fn initial<D: Domain>(
+    domain: &D,
+    field: &ConfigField,
+    value: Option<ControlValue>,
+    random: &mut Random,
+) -> Input<D::Value> {
+    match (value, field.ty()) {
+        (Some(ControlValue::Int(value)), _) => Input::Int(value),
+        (Some(ControlValue::Bool(value)), _) => Input::Bool(value),
+        (None, FieldType::Data(precision)) => {
+            Input::Tensor(Tensor::dense(Vec::new(), vec![domain.random(random, precision)]))
+        }
+        (None, FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride) => Input::Int(0),
+    }
+}
+
+/// The fields as asserts see them.
+fn memory(config: &[(ConfigField, Option<ControlValue>)]) -> ConfigMemory {
+    config
+        .iter()
+        .map(|(field, control)| (field.symbol().identity(), ConfigCell { buffer: 0, control: *control }))
+        .collect()
 }
 
 /// Elements between the first and the last, both included; at most what 64 bits hold.
@@ -126,6 +161,26 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// A value for a control field: one that an assert asks for now and then, a small one otherwise.
+    fn field(&mut self, field: &ConfigField) -> Option<ControlValue> {
+        let least = match field.ty() {
+            FieldType::Data(_) => return None,
+            FieldType::Bool => return Some(ControlValue::Bool(self.random.one_in(2))),
+            FieldType::Size | FieldType::Index => -2,
+            FieldType::Stride => 1,
+        };
+        let asked = self.procs.iter().flat_map(|proc| equalities(proc)).find_map(|(lhs, rhs)| {
+            [(&lhs, &rhs), (&rhs, &lhs)].into_iter().find_map(|(side, other)| match &side.kind {
+                ExprKind::ReadConfig(found) if found == field => crate::loop_ir::build::int_value(other),
+                _ => None,
+            })
+        });
+        match asked {
+            Some(value) if !self.random.one_in(4) => Some(ControlValue::Int(value)),
+            Some(_) | None => self.numbers(least).into_iter().next().map(ControlValue::Int),
+        }
+    }
+
     /// Binds the arguments from position `depth` of the order on; undoes nothing on failure but bindings are overwritten.
     fn assign(&mut self, depth: usize, frames: &mut [Frame], bindings: &mut [Option<Binding>]) -> bool {
         let Some(at) = self.order.get(depth).copied() else { return self.holds(frames) == Some(true) };

@@ -98,9 +98,26 @@ pub enum Binding {
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
     bindings: BTreeMap<Identity, Binding>,
+    /// Configuration state: a control value, or the view of a data field; by the field's symbol.
+    pub(super) config: ConfigMemory,
+}
+
+/// The state of all configuration fields.
+pub(super) type ConfigMemory = BTreeMap<Identity, ConfigCell>;
+
+/// One configuration field. Its buffer holds the value of data, and stands for the place of a control value.
+#[derive(Clone, Debug)]
+pub struct ConfigCell {
+    pub(super) buffer: usize,
+    pub(super) control: Option<ControlValue>,
 }
 
 impl Frame {
+    /// A frame without names, in a configuration state.
+    pub(super) fn in_state(config: ConfigMemory) -> Self {
+        Frame { bindings: BTreeMap::new(), config }
+    }
+
     pub fn bind(&mut self, name: &Sym, binding: Binding) {
         self.bindings.insert(name.identity(), binding);
     }
@@ -133,6 +150,12 @@ impl Frame {
                 }
                 None => fault(FaultKind::Malformed, format!("'{name}' is not bound here"), &expr.span),
             },
+            ExprKind::ReadConfig(field) => {
+                match self.config.get(&field.symbol().identity()).and_then(|cell| cell.control) {
+                    Some(value) => Ok(value),
+                    None => fault(FaultKind::Malformed, format!("'{field}' has no control value here"), &expr.span),
+                }
+            }
             ExprKind::Neg(operand) => match self.int(operand)?.checked_neg() {
                 Some(value) => Ok(ControlValue::Int(value)),
                 None => overflow(&expr.span),

@@ -7,7 +7,7 @@ use crate::interpret::FaultKind;
 use crate::interpret::call::Shared;
 use crate::interpret::domain::Domain;
 use crate::interpret::frame::{Binding, ControlValue, Frame, Step, View, dense_strides, fault};
-use crate::loop_ir::{DataType, Expr, ExprKind, LoopMode, Stmt, StmtKind, visit};
+use crate::loop_ir::{DataType, Expr, ExprKind, LoopMode, Stmt, StmtKind, Ty, visit};
 use crate::source::Span;
 use crate::symbol::Sym;
 
@@ -98,15 +98,21 @@ impl<'a, D: Domain> Machine<'a, D> {
 
     fn statement(&mut self, stmt: &Stmt, frame: &mut Frame) -> Step<()> {
         self.spend(1, &stmt.span)?;
+        if stmt.config.reads {
+            self.touch_config_reads(stmt, frame)?;
+        }
         match &stmt.kind {
             StmtKind::Pass => Ok(()),
+            StmtKind::WriteConfig { field, rhs } => self.write_config(field, rhs, frame, &stmt.span),
             StmtKind::Assign { name, idx, rhs } => {
-                let value = self.right_side(rhs, frame, name)?;
+                let precision = self.precision_of(frame.view(name, &stmt.span)?.buffer);
+                let value = self.right_side(rhs, frame, precision)?;
                 let place = self.place(name, idx, frame, &stmt.span)?;
                 self.write(place, value, name, &stmt.span)
             }
             StmtKind::Reduce { name, idx, rhs } => {
-                let value = self.right_side(rhs, frame, name)?;
+                let precision = self.precision_of(frame.view(name, &stmt.span)?.buffer);
+                let value = self.right_side(rhs, frame, precision)?;
                 let place = self.place(name, idx, frame, &stmt.span)?;
                 self.reduce(place, value, name, &stmt.span)
             }
@@ -134,6 +140,7 @@ impl<'a, D: Domain> Machine<'a, D> {
                 }
                 ExprKind::Read { .. }
                 | ExprKind::Const(_)
+                | ExprKind::ReadConfig(_)
                 | ExprKind::Neg(_)
                 | ExprKind::Binary { .. }
                 | ExprKind::Extern { .. }
@@ -210,7 +217,7 @@ impl<'a, D: Domain> Machine<'a, D> {
         Ok((view.buffer, at as usize))
     }
 
-    fn touch(&mut self, place: (usize, usize), writes: bool, name: &Sym, span: &Span) -> Step<()> {
+    pub(super) fn touch(&mut self, place: (usize, usize), writes: bool, name: &Sym, span: &Span) -> Step<()> {
         for parallel in &mut self.parallel {
             if place.0 < parallel.outside
                 && let Some(other) = parallel.touch(place, writes)
@@ -225,7 +232,7 @@ impl<'a, D: Domain> Machine<'a, D> {
         Ok(())
     }
 
-    fn load(&mut self, place: (usize, usize), name: &Sym, span: &Span) -> Step<D::Value> {
+    pub(super) fn load(&mut self, place: (usize, usize), name: &Sym, span: &Span) -> Step<D::Value> {
         self.touch(place, false, name, span)?;
         match self.buffers.get(place.0).and_then(|buffer| buffer.data.get(place.1)) {
             Some(value) => Ok(value.clone()),
@@ -233,7 +240,7 @@ impl<'a, D: Domain> Machine<'a, D> {
         }
     }
 
-    fn write(&mut self, place: (usize, usize), value: D::Value, name: &Sym, span: &Span) -> Step<()> {
+    pub(super) fn write(&mut self, place: (usize, usize), value: D::Value, name: &Sym, span: &Span) -> Step<()> {
         self.touch(place, true, name, span)?;
         let at = place.1 as i64;
         if let Some(shared) = self.shared.iter().find(|shared| shared.buffer == place.0 && shared.places.contains(&at))
@@ -265,25 +272,30 @@ impl<'a, D: Domain> Machine<'a, D> {
         }
     }
 
-    fn precision_of(&self, buffer: usize) -> Precision {
+    pub(super) fn precision_of(&self, buffer: usize) -> Precision {
         self.buffers.get(buffer).map_or(Precision::R, |buffer| buffer.precision).concrete()
     }
 
     /// The value of a right side. Operands agree in precision; literals take that of the operands, and without operands
     /// that of the destination.
-    fn right_side(&mut self, rhs: &Expr, frame: &Frame, destination: &Sym) -> Step<D::Value> {
+    pub(super) fn right_side(&mut self, rhs: &Expr, frame: &Frame, destination: Precision) -> Step<D::Value> {
         let precision = if D::ROUNDS {
             let mut found = None;
             visit::each_expr(rhs, &mut |node| {
-                if let (None, ExprKind::Read { name, .. }) = (found, &node.kind)
-                    && let Some(Binding::View(view)) = frame.get(name)
-                {
-                    found = Some(view.buffer);
-                }
+                found = found.or(match &node.kind {
+                    ExprKind::Read { name, .. } => match frame.get(name) {
+                        Some(Binding::View(view)) => Some(view.buffer),
+                        Some(Binding::Control(_)) | None => None,
+                    },
+                    ExprKind::ReadConfig(field) if node.ty == Ty::Data => {
+                        frame.config.get(&field.symbol().identity()).map(|cell| cell.buffer)
+                    }
+                    _ => None,
+                });
             });
             match found {
                 Some(buffer) => self.precision_of(buffer),
-                None => self.precision_of(frame.view(destination, &rhs.span)?.buffer),
+                None => destination,
             }
         } else {
             Precision::R
@@ -299,6 +311,7 @@ impl<'a, D: Domain> Machine<'a, D> {
                 let place = self.place(name, idx, frame, &expr.span)?;
                 self.load(place, name, &expr.span)
             }
+            ExprKind::ReadConfig(field) => self.load_config(field, frame, &expr.span),
             ExprKind::Neg(operand) => {
                 let value = self.data(operand, frame, precision)?;
                 Ok(self.domain.negated(&value, precision))

@@ -85,7 +85,7 @@ fn floats(values: &[f64]) -> Input<MachineValue> {
 }
 
 fn exactly(proc: &Proc, args: Vec<Input<FieldValue>>) -> Result<Outputs<FieldValue>, Fault> {
-    run(&Exact, proc, Inputs { args }, DEFAULT_BUDGET)
+    run(&Exact, proc, Inputs { args, config: Vec::new() }, DEFAULT_BUDGET)
 }
 
 fn fault_of(proc: &Proc, args: Vec<Input<FieldValue>>) -> FaultKind {
@@ -393,10 +393,11 @@ fn strides_are_those_of_the_argument() {
 fn runs_end() {
     let i = Sym::new("i");
     let p = over_x(|_| vec![seq(&i, int(i64::MAX), vec![seq(&Sym::new("j"), int(i64::MAX), vec![build::pass()])])]);
-    let fault = run(&Exact, &p, Inputs { args: vec![numbers(&[0, 0, 0, 0])] }, 10_000).unwrap_err();
+    let fault = run(&Exact, &p, Inputs { args: vec![numbers(&[0, 0, 0, 0])], config: Vec::new() }, 10_000).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Budget);
     let huge = over_x(|_| vec![alloc(&Sym::new("t"), vec![int(1 << 40)])]);
-    let fault = run(&Exact, &huge, Inputs { args: vec![numbers(&[0, 0, 0, 0])] }, 10_000).unwrap_err();
+    let fault =
+        run(&Exact, &huge, Inputs { args: vec![numbers(&[0, 0, 0, 0])], config: Vec::new() }, 10_000).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Budget);
 }
 
@@ -410,7 +411,9 @@ fn floats_round_where_c_rounds() {
             assign(x, vec![int(3)], external("relu", vec![real(-3.0)])),
         ]
     });
-    let out = run(&Rounded, &p, Inputs { args: vec![floats(&[16_777_216.0, 0.0, 0.0, 5.0])] }, 1000).unwrap();
+    let out =
+        run(&Rounded, &p, Inputs { args: vec![floats(&[16_777_216.0, 0.0, 0.0, 5.0])], config: Vec::new() }, 1000)
+            .unwrap();
     let values: Vec<f64> = out.tensors[0].1.elements().iter().map(|v| v.number().unwrap()).collect();
     assert_eq!(values, [16_777_216.0, 0.0, f64::from(0.1f32), 0.0]);
 }

@@ -75,6 +75,9 @@ impl Pairing {
             (StmtKind::Call { callee, args }, StmtKind::Call { callee: callee2, args: args2 }) => {
                 (std::sync::Arc::ptr_eq(callee, callee2) || callee == callee2) && self.exprs(args, args2)
             }
+            (StmtKind::WriteConfig { field, rhs }, StmtKind::WriteConfig { field: field2, rhs: rhs2 }) => {
+                field == field2 && self.expr(rhs, rhs2)
+            }
             (StmtKind::Window { name, rhs }, StmtKind::Window { name: name2, rhs: rhs2 }) => {
                 let equal = self.expr(rhs, rhs2);
                 self.bind(name, name2);
@@ -84,6 +87,7 @@ impl Pairing {
                 StmtKind::Assign { .. }
                 | StmtKind::Reduce { .. }
                 | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::If { .. }
                 | StmtKind::For { .. }
                 | StmtKind::Alloc { .. }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::hardware::config::ConfigField;
+use crate::loop_ir::configuration;
 use crate::loop_ir::expression::{Access, BinaryOp, Const, Expr, ExprKind, ExprNode};
 use crate::loop_ir::statement::{Stmt, StmtKind, StmtNode};
 use crate::loop_ir::types::{Control, Ty};
@@ -9,11 +11,29 @@ use crate::source::Span;
 use crate::symbol::Sym;
 
 pub fn expr(kind: ExprKind, ty: Ty, span: &Span) -> Expr {
-    Arc::new(ExprNode { kind, ty, span: span.clone() })
+    let reads_config = match &kind {
+        ExprKind::ReadConfig(_) => true,
+        ExprKind::Const(_) | ExprKind::Stride { .. } => false,
+        ExprKind::Read { idx, .. } => idx.iter().any(|index| index.reads_config),
+        ExprKind::Neg(operand) => operand.reads_config,
+        ExprKind::Binary { lhs, rhs, .. } => lhs.reads_config || rhs.reads_config,
+        ExprKind::Extern { args, .. } => args.iter().any(|arg| arg.reads_config),
+        ExprKind::Window { idx, .. } => idx.iter().any(|access| match access {
+            Access::Point(point) => point.reads_config,
+            Access::Interval { lo, hi } => lo.reads_config || hi.reads_config,
+        }),
+    };
+    Arc::new(ExprNode { kind, ty, span: span.clone(), reads_config })
 }
 
 pub fn stmt(kind: StmtKind, span: &Span) -> Stmt {
-    Arc::new(StmtNode { kind, span: span.clone() })
+    let config = configuration::use_of(&kind);
+    Arc::new(StmtNode { kind, span: span.clone(), config })
+}
+
+/// The value that a configuration field has now.
+pub fn read_config(field: &ConfigField) -> Expr {
+    expr(ExprKind::ReadConfig(field.clone()), configuration::ty(field), &Span::none())
 }
 
 /// An integer literal in an index position.
@@ -128,6 +148,7 @@ pub fn int_value(expr: &Expr) -> Option<i64> {
         ExprKind::Neg(inner) => int_value(inner).and_then(i64::checked_neg),
         ExprKind::Const(Const::Real(_) | Const::Bool(_))
         | ExprKind::Read { .. }
+        | ExprKind::ReadConfig(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }
         | ExprKind::Window { .. }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::build;
+use crate::loop_ir::configuration::ConfigState;
 use crate::loop_ir::expression::{Access, Expr, ExprKind};
 use crate::loop_ir::procedure::{ArgType, Proc};
 use crate::loop_ir::statement::{Stmt, StmtKind};
@@ -71,6 +72,8 @@ impl Alias {
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
     map: BTreeMap<Sym, Declaration>,
+    /// What the configuration fields hold at the point of interest; as on entry unless an analysis follows control to it.
+    pub config: ConfigState,
 }
 
 impl Declarations {
@@ -117,6 +120,7 @@ impl Declarations {
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
             | StmtKind::Call { .. } => {}
         }

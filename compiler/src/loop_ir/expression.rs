@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::hardware::config::ConfigField;
 use crate::hardware::extern_function::ExternFunction;
 use crate::loop_ir::types::Ty;
 use crate::source::Span;
@@ -15,6 +16,8 @@ pub struct ExprNode {
     pub kind: ExprKind,
     pub ty: Ty,
     pub span: Span,
+    /// Whether configuration state occurs in it; set by the builder.
+    pub reads_config: bool,
 }
 
 /// Equal when written alike with the same bindings; places in source text do not count.
@@ -52,6 +55,8 @@ pub enum ExprKind {
         name: Sym,
         dim: usize,
     },
+    /// The value that a configuration field has now.
+    ReadConfig(ConfigField),
 }
 
 /// How a window treats one dimension of what it is taken from.

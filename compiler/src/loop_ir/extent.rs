@@ -50,6 +50,7 @@ impl Left {
                 StmtKind::Assign { .. }
                 | StmtKind::Reduce { .. }
                 | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::Alloc { .. }
                 | StmtKind::Call { .. }
                 | StmtKind::Window { .. } => true,

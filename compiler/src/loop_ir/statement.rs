@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::hardware::config::ConfigField;
 use crate::hardware::memory::Memory;
 use crate::loop_ir::expression::Expr;
 use crate::loop_ir::procedure::Proc;
@@ -19,6 +20,21 @@ pub type Block = Vec<Stmt>;
 pub struct StmtNode {
     pub kind: StmtKind,
     pub span: Span,
+    /// What it and everything below it, callees included, has to do with configuration state; set by the builder.
+    pub config: ConfigUse,
+}
+
+/// Whether code depends on configuration state (asserts of callees count) and whether it may change it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConfigUse {
+    pub reads: bool,
+    pub writes: bool,
+}
+
+impl ConfigUse {
+    pub fn or(self, other: ConfigUse) -> ConfigUse {
+        ConfigUse { reads: self.reads || other.reads, writes: self.writes || other.writes }
+    }
 }
 
 /// Equal when written alike with the same bindings; places in source text do not count.
@@ -69,6 +85,11 @@ pub enum StmtKind {
     /// An alias: `name = base[...]`; `rhs` is always `ExprKind::Window`.
     Window {
         name: Sym,
+        rhs: Expr,
+    },
+    /// `Config.field = rhs`.
+    WriteConfig {
+        field: ConfigField,
         rhs: Expr,
     },
 }

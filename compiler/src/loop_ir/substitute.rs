@@ -20,7 +20,7 @@ pub fn map_expr(expr: &Expr, f: &mut dyn FnMut(&Expr) -> Option<Expr>) -> Expr {
 /// Rebuilds an expression with its direct children mapped; shared when no child changed.
 pub fn map_children(expr: &Expr, f: &mut dyn FnMut(&Expr) -> Expr) -> Expr {
     let kind = match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Stride { .. } => return expr.clone(),
+        ExprKind::Const(_) | ExprKind::Stride { .. } | ExprKind::ReadConfig(_) => return expr.clone(),
         ExprKind::Read { name, idx } => {
             if idx.is_empty() {
                 return expr.clone();
@@ -99,6 +99,7 @@ pub fn map_stmt_exprs(stmt: &Stmt, f: &mut dyn FnMut(&Expr) -> Expr) -> Stmt {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
         | StmtKind::Window { .. } => return own,
@@ -137,6 +138,7 @@ pub fn map_own_exprs(stmt: &Stmt, f: &mut dyn FnMut(&Expr) -> Expr) -> Stmt {
             StmtKind::Call { callee: callee.clone(), args: args.iter().map(&mut map).collect() }
         }
         StmtKind::Window { name, rhs } => StmtKind::Window { name: name.clone(), rhs: map(rhs) },
+        StmtKind::WriteConfig { field, rhs } => StmtKind::WriteConfig { field: field.clone(), rhs: map(rhs) },
     };
     if changed { build::stmt(kind, &stmt.span) } else { stmt.clone() }
 }
@@ -173,7 +175,11 @@ fn substitute_node(node: &Expr, map: &Substitution) -> Option<Expr> {
             let name = renamed(name, map)?;
             Some(build::expr(ExprKind::Stride { name, dim: *dim }, node.ty, &node.span))
         }
-        ExprKind::Const(_) | ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. } => None,
+        ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
+        | ExprKind::Neg(_)
+        | ExprKind::Binary { .. }
+        | ExprKind::Extern { .. } => None,
     }
 }
 
@@ -183,6 +189,7 @@ fn renamed(name: &Sym, map: &Substitution) -> Option<Sym> {
         ExprKind::Read { name, idx } if idx.is_empty() => Some(name.clone()),
         ExprKind::Read { .. }
         | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }
@@ -222,7 +229,11 @@ pub fn substitute_stmt(stmt: &Stmt, map: &Substitution) -> Stmt {
             body: substitute_block(body, map),
             mode: *mode,
         },
-        StmtKind::Pass | StmtKind::Alloc { .. } | StmtKind::Call { .. } | StmtKind::Window { .. } => return own,
+        StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
+        | StmtKind::Alloc { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::Window { .. } => return own,
     };
     build::stmt(kind, &stmt.span)
 }
@@ -246,7 +257,7 @@ fn stmt_with_fresh_binders(stmt: &Stmt, map: &mut Substitution) -> Stmt {
         StmtKind::Reduce { name, idx, rhs } => {
             StmtKind::Reduce { name: rename(name, map), idx: idx.clone(), rhs: rhs.clone() }
         }
-        StmtKind::Pass | StmtKind::Call { .. } => return own,
+        StmtKind::Pass | StmtKind::Call { .. } | StmtKind::WriteConfig { .. } => return own,
         StmtKind::If { cond, body, orelse } => StmtKind::If {
             cond: cond.clone(),
             body: block_with_fresh_binders(body, map),

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::loop_ir::configuration;
 use crate::loop_ir::declarations::window_shape;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{ArgType, Proc};
@@ -25,6 +26,9 @@ pub fn validate(proc: &Proc) -> Result<(), String> {
         if let ArgType::Data(ty) = &arg.ty {
             ty.shape.iter().try_for_each(|extent| scope.expr(extent))?;
         }
+    }
+    if let Some(name) = configuration::dependent_declaration(proc) {
+        return Err(format!("the declaration of `{name}` depends on configuration state"));
     }
     proc.preds.iter().try_for_each(|pred| scope.expr(pred))?;
     scope.body(&proc.body, "the proc")
@@ -81,7 +85,7 @@ impl Scope {
             StmtKind::Assign { name, idx, .. } | StmtKind::Reduce { name, idx, .. } => {
                 self.access(name, idx.len(), "write")
             }
-            StmtKind::Pass | StmtKind::Call { .. } => Ok(()),
+            StmtKind::Pass | StmtKind::Call { .. } | StmtKind::WriteConfig { .. } => Ok(()),
             StmtKind::If { body, orelse, .. } => {
                 self.body(body, "an `if`")?;
                 self.block(orelse)
@@ -97,6 +101,7 @@ impl Scope {
                 ExprKind::Window { idx, .. } => self.bind(name, Role::Data { rank: window_shape(idx).len() }),
                 ExprKind::Read { .. }
                 | ExprKind::Const(_)
+                | ExprKind::ReadConfig(_)
                 | ExprKind::Neg(_)
                 | ExprKind::Binary { .. }
                 | ExprKind::Extern { .. }
@@ -125,7 +130,11 @@ impl Scope {
                 Role::Data { rank } if *dim < rank => Ok(()),
                 Role::Data { .. } | Role::Control => Err(format!("`{name}` has no dimension {dim}")),
             },
-            ExprKind::Const(_) | ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. } => Ok(()),
+            ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
+            | ExprKind::Neg(_)
+            | ExprKind::Binary { .. }
+            | ExprKind::Extern { .. } => Ok(()),
         }
     }
 

@@ -15,7 +15,7 @@ pub fn each_expr(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
 /// Calls `f` on the direct children of an expression, in source order.
 pub fn each_child(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
     match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Stride { .. } => {}
+        ExprKind::Const(_) | ExprKind::Stride { .. } | ExprKind::ReadConfig(_) => {}
         ExprKind::Read { idx, .. } => idx.iter().for_each(f),
         ExprKind::Extern { args, .. } => args.iter().for_each(f),
         ExprKind::Neg(operand) => f(operand),
@@ -53,7 +53,7 @@ pub fn each_own_expr(stmt: &Stmt, f: &mut dyn FnMut(&Expr)) {
         }
         StmtKind::Alloc { ty, .. } => ty.shape.iter().for_each(f),
         StmtKind::Call { args, .. } => args.iter().for_each(f),
-        StmtKind::Window { rhs, .. } => f(rhs),
+        StmtKind::Window { rhs, .. } | StmtKind::WriteConfig { rhs, .. } => f(rhs),
     }
 }
 
@@ -70,6 +70,7 @@ pub fn each_stmt(block: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::Alloc { .. }
             | StmtKind::Call { .. }
             | StmtKind::Window { .. } => {}
@@ -86,7 +87,11 @@ pub fn each_expr_in(block: &[Stmt], f: &mut dyn FnMut(&Expr)) {
 pub fn named(expr: &Expr) -> Option<&Sym> {
     match &expr.kind {
         ExprKind::Read { name, .. } | ExprKind::Window { name, .. } | ExprKind::Stride { name, .. } => Some(name),
-        ExprKind::Const(_) | ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. } => None,
+        ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
+        | ExprKind::Neg(_)
+        | ExprKind::Binary { .. }
+        | ExprKind::Extern { .. } => None,
     }
 }
 
@@ -114,6 +119,7 @@ pub fn bound_by(stmt: &Stmt) -> Option<&Sym> {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::Call { .. } => None,
     }
@@ -124,6 +130,7 @@ pub fn written_by(stmt: &Stmt) -> Option<&Sym> {
     match &stmt.kind {
         StmtKind::Assign { name, .. } | StmtKind::Reduce { name, .. } => Some(name),
         StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::For { .. }
         | StmtKind::Alloc { .. }

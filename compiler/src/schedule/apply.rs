@@ -9,7 +9,7 @@ use crate::checks::definition;
 use crate::cursor::Place;
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::loop_ir::validate::validate;
-use crate::loop_ir::{Lineage, Proc, extent};
+use crate::loop_ir::{Lineage, Proc, configuration, extent};
 use crate::schedule::argument::{self, RawValue, written};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
 use crate::schedule::operator::{Operator, Value};
@@ -51,6 +51,9 @@ pub fn apply(
     if let Some(limit) = extent::exceeded(&proc) {
         return Err(call.explained(too_large(operator.name(), &limit)));
     }
+    if let Some(name) = configuration::dependent_declaration(&proc) {
+        return Err(call.explained(dependent(operator.name(), &name)));
+    }
     validate(&proc).map_err(|law| call.explained(broken(operator.name(), &law)))?;
     let waived = call.discharge(obligation, procedure.ir(), &proc, solver)?;
     proc.lineage = lineage(&proc.lineage, relation, waived);
@@ -84,6 +87,12 @@ fn lineage(old: &Lineage, relation: Relation, waived: Option<String>) -> Lineage
 fn broken(operator: &str, law: &str) -> Refusal {
     let message = format!("`{operator}` made a procedure that is not well formed: {law}");
     let hint = "this is a bug of the operator, not of your schedule; please report it";
+    Refusal::new(RefusalKind::Scheduling, operator, Diagnostic::error(codes::REFUSED, message).hint(hint))
+}
+
+fn dependent(operator: &str, name: &str) -> Refusal {
+    let message = format!("the declaration of `{name}` would depend on configuration state, which may change");
+    let hint = "pass the value to a procedure of its own, as a `size` or `index` argument";
     Refusal::new(RefusalKind::Scheduling, operator, Diagnostic::error(codes::REFUSED, message).hint(hint))
 }
 
@@ -200,6 +209,8 @@ fn place_of(value: &Value) -> Option<Place> {
         | Value::Int(_)
         | Value::Bool(_)
         | Value::Memory(_)
+        | Value::Config(_)
+        | Value::ConfigField(_)
         | Value::Precision(_)
         | Value::Procedure(_)
         | Value::Expr(_)

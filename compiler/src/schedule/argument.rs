@@ -9,6 +9,7 @@ mod search;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Refusal, RefusalKind, codes};
+use crate::hardware::config::Config;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::Proc;
@@ -32,6 +33,7 @@ pub enum RawValue {
     Procedure(Procedure),
     Memory(Memory),
     Precision(Precision),
+    Config(Config),
     /// `FormattedExprStr(text, *cursors)`: text with `_` holes and the expressions that fill them.
     Formatted {
         text: String,
@@ -221,6 +223,11 @@ impl Reader<'_> {
                 RawValue::Procedure(procedure) => Ok(Value::Procedure(procedure.ir().clone())),
                 other => Err(self.wrong_kind("a procedure", other)),
             },
+            Kind::Config => match raw {
+                RawValue::Config(config) => Ok(Value::Config(config.clone())),
+                other => Err(self.wrong_kind("a config", other)),
+            },
+            Kind::ConfigField(config) => self.config_field(config, raw),
             Kind::NewExpr(context) => self.new_expr(context, raw),
             Kind::Window(context) => self.window(context, raw),
             Kind::Stmt
@@ -259,6 +266,19 @@ impl Reader<'_> {
             return Err(self.wrong_value(format!("needs a list of {length} values, not of {}", values.len())));
         }
         values.iter().map(|value| self.value(inner, value)).collect::<Result<_, _>>().map(Value::List)
+    }
+
+    fn config_field(&self, parameter: &str, raw: &RawValue) -> Result<Value, Refusal> {
+        let RawValue::Text(name) = raw else {
+            return Err(self.wrong_kind("the name of a field", raw));
+        };
+        let Value::Config(config) = self.done.get(parameter)? else {
+            return Err(self.wrong_value(format!("is a field of `{parameter}`, which is no config")));
+        };
+        config.field(name).map(Value::ConfigField).ok_or_else(|| {
+            let known: Vec<String> = config.fields().iter().map(|field| format!("`{}`", field.name())).collect();
+            self.wrong_value(format!("needs a field of `{}`: {}", config.name(), known.join(", ")))
+        })
     }
 
     fn precision(&self, raw: &RawValue) -> Result<Value, Refusal> {

@@ -17,7 +17,8 @@ pub fn refuse(write: &Write, proc: &Proc, arguments: &Arguments) -> Result<(), R
     let cut = |from: &Precision| from.concrete() != target.concrete() && !(from.is_float() && target.is_float());
     match read.iter().any(cut) {
         true => {
-            let message = format!("the write of `{}` converts between precisions and cuts off what does not fit", write.name);
+            let message =
+                format!("the write of `{}` converts between precisions and cuts off what does not fit", write.name);
             Err(arguments.scheduling(message))
         }
         false => Ok(()),

@@ -6,6 +6,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::editor::NoSuchPlace;
 use crate::cursor::{BlockPlace, GapPlace, Path};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::hardware::config::{Config, ConfigField};
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::{Access, Expr, Proc};
@@ -86,6 +87,10 @@ pub enum Kind {
     Memory,
     Precision,
     Procedure,
+    /// A config.
+    Config,
+    /// The name of a field of the config given by the parameter of this name.
+    ConfigField(&'static str),
     /// Statement cursors, or patterns for them.
     Stmt,
     /// A block, a statement, or a pattern; of exactly `n` statements where given.
@@ -127,6 +132,8 @@ pub enum Value {
     Memory(Memory),
     Precision(Precision),
     Procedure(Arc<Proc>),
+    Config(Config),
+    ConfigField(ConfigField),
     /// A statement or an expression.
     Path(Path),
     Block(BlockPlace),
@@ -263,6 +270,13 @@ impl Arguments {
     pub fn procedure(&self, name: &str) -> Result<&Arc<Proc>, Refusal> {
         match self.get(name)? {
             Value::Procedure(proc) => Ok(proc),
+            _ => Err(self.wrong(name)),
+        }
+    }
+
+    pub fn config_field(&self, name: &str) -> Result<&ConfigField, Refusal> {
+        match self.get(name)? {
+            Value::ConfigField(field) => Ok(field),
             _ => Err(self.wrong(name)),
         }
     }

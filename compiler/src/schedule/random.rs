@@ -187,6 +187,14 @@ impl Draw<'_> {
             Kind::ListOrOne(inner) => self.value(name, inner),
             Kind::Memory => Some(RawValue::Memory(Memory::dram())),
             Kind::Precision => Some(RawValue::Precision(Precision::F32)),
+            Kind::Config => {
+                let configs = crate::testing::configs();
+                self.random.pick(&configs).cloned().map(RawValue::Config)
+            }
+            Kind::ConfigField(_) => {
+                let words = ["n", "i", "on", "pitch", "gain"];
+                self.random.pick(&words).map(|word| RawValue::Text(word.to_string()))
+            }
             Kind::Procedure => self.random.pick(self.pool).cloned().map(RawValue::Procedure),
             Kind::Stmt => self.statement(&|_| true),
             Kind::Block(length) => self.block(*length),

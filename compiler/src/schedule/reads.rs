@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::hardware::config::FieldType;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Expr, visit};
+use crate::loop_ir::{Expr, ExprKind, visit};
 use crate::symbol::Sym;
 
 /// The buffers that own what an expression reads.
@@ -25,5 +26,14 @@ pub fn reads_buffer(expr: &Expr, name: &Sym, declarations: &Declarations) -> boo
 
 /// The precisions of what an expression reads; literals take any.
 pub fn precisions(expr: &Expr, declarations: &Declarations) -> BTreeSet<Precision> {
-    roots(expr, declarations).iter().filter_map(|root| declarations.precision(root)).collect()
+    let mut found: BTreeSet<Precision> =
+        roots(expr, declarations).iter().filter_map(|root| declarations.precision(root)).collect();
+    visit::each_expr(expr, &mut |node| {
+        if let ExprKind::ReadConfig(field) = &node.kind
+            && let FieldType::Data(precision) = field.ty()
+        {
+            found.insert(precision);
+        }
+    });
+    found
 }

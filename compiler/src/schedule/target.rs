@@ -35,6 +35,7 @@ impl Loop {
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
             | StmtKind::Alloc { .. }
             | StmtKind::Call { .. }
@@ -77,6 +78,7 @@ impl Branch {
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::For { .. }
             | StmtKind::Alloc { .. }
             | StmtKind::Call { .. }
@@ -108,6 +110,7 @@ impl Write {
             StmtKind::Assign { name, idx, rhs } => (name, idx, rhs, false),
             StmtKind::Reduce { name, idx, rhs } => (name, idx, rhs, true),
             StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
             | StmtKind::For { .. }
             | StmtKind::Alloc { .. }

@@ -5,9 +5,11 @@ use crate::analysis::solver::Solver;
 use crate::checks::check_proc;
 use crate::cursor::{GapPlace, Path, Place, Side, path};
 use crate::diagnostic::Refusal;
+use crate::hardware::config::Config;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::interpret::compare::{Options, compare};
+use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::{Proc, StmtKind, visit};
 use crate::print;
 use crate::schedule::apply::{RawArguments, apply as apply_operator};
@@ -49,6 +51,12 @@ impl From<&Cursor> for RawValue {
 impl From<Cursor> for RawValue {
     fn from(cursor: Cursor) -> Self {
         RawValue::Cursor(cursor)
+    }
+}
+
+impl From<Config> for RawValue {
+    fn from(config: Config) -> Self {
+        RawValue::Config(config)
     }
 }
 
@@ -128,6 +136,9 @@ pub(crate) fn same(before: &Proc, after: &Proc) {
 pub(crate) fn reads_back(proc: &Proc) {
     let text = print::proc(proc);
     let mut names = known();
+    for field in Touched::by_proc(proc).all() {
+        names.insert(field.to_string(), HostValue::ConfigField(field));
+    }
     visit::each_stmt(&proc.body, &mut |stmt| {
         if let StmtKind::Call { callee, .. } = &stmt.kind {
             names.insert(callee.name.to_string(), HostValue::Proc(callee.clone()));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use starlark::environment::FrozenModule;
 use starlark::eval::Evaluator;
+use starlark::values::dict::DictRef;
 use starlark::values::list::{AllocList, ListRef};
 use starlark::values::{OwnedFrozenValue, Value};
 
@@ -18,6 +19,7 @@ use crate::script::host::Host;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::{c_text, load, report, testing};
 use crate::source::ModuleId;
+use crate::world::CMachine;
 
 /// A name of a module that a kernel entry refers to.
 fn lookup(
@@ -57,9 +59,13 @@ pub(crate) fn kernel(host: &Host, request: &KernelRequest) -> Result<KernelOutpu
         let got = target.value().get_type();
         return Err(wrong_kind(request, "target", &request.target.1, "a target", got));
     }
-    let schedule = lookup(host, request, "schedule", &request.schedule)?;
+    let schedule =
+        request.schedule.as_ref().map(|reference| lookup(host, request, "schedule", reference)).transpose()?;
     load::quietly(host, |eval| {
-        let scheduled = schedule_kernel(request, &start, [&algorithm, &target, &schedule], eval)?;
+        let scheduled = match &schedule {
+            Some(schedule) => schedule_kernel(request, &start, [&algorithm, &target, schedule], eval)?,
+            None => start.clone(),
+        };
         finish(host, request, &start, scheduled, &target, eval)
     })
 }
@@ -78,7 +84,8 @@ fn schedule_kernel<'v>(
     let result = eval.eval_function(access(schedule), &positional, &named)?;
     let Some(scheduled) = ProcedureValue::from_value(result) else {
         let got = format!("function that returned a {}", result.get_type());
-        let diagnostics = wrong_kind(request, "schedule", &request.schedule.1, "a function that returns a proc", &got);
+        let name = request.schedule.as_ref().map_or("", |(_, name)| name);
+        let diagnostics = wrong_kind(request, "schedule", name, "a function that returns a proc", &got);
         return Err(failed(diagnostics));
     };
     testing::derives("build", start, &scheduled.0).map_err(|refusal| failed(refusal.diagnostics))?;
@@ -111,7 +118,7 @@ fn finish<'v>(
     };
     let options = Options { header_name: format!("{}.h", request.name), emulate: request.emulate };
     let output = c_text::compile(&[named.ir().clone()], &options, eval).map_err(refused)?;
-    let (cc_flags, cc_triple, cc_features) = compiler_of(target.value());
+    let (cc_flags, machine) = compiler_of(target.value());
     Ok(KernelOutput {
         c: output.c,
         header: output.header,
@@ -122,21 +129,36 @@ fn finish<'v>(
         raw_c: output.raw_c,
         modules: evaluated(host),
         cc_flags,
-        cc_triple,
-        cc_features,
+        cc_triple: machine.triple,
+        cc_features: machine.features,
     })
 }
 
-/// Flags, triple and CPU features of a target.
-pub(crate) fn compiler_of(target: Value<'_>) -> (Vec<String>, String, Vec<String>) {
+/// The compiler flags of a target, and its machine.
+pub(crate) fn compiler_of(target: Value<'_>) -> (Vec<String>, CMachine) {
     let cc = report::field(target, "cc");
     let texts = |name: &str| -> Vec<String> {
         let list = cc.and_then(|cc| report::field(cc, name)).and_then(ListRef::from_value);
         let texts = list.map(|list| list.content().iter().filter_map(|value| value.unpack_str()).map(str::to_string));
         texts.map(Iterator::collect).unwrap_or_default()
     };
-    let triple = cc.and_then(|cc| report::field(cc, "triple")).and_then(|value| value.unpack_str());
-    (texts("flags"), triple.unwrap_or_default().to_string(), texts("features"))
+    let text = |name: &str| -> String {
+        let value = cc.and_then(|cc| report::field(cc, name)).and_then(|value| value.unpack_str());
+        value.unwrap_or_default().to_string()
+    };
+    let headers = cc.and_then(|cc| report::field(cc, "model")).and_then(DictRef::from_value);
+    let headers = headers.map(|headers| {
+        let pairs = headers.iter().filter_map(|(name, text)| Some((name.unpack_str()?, text.unpack_str()?)));
+        pairs.map(|(name, text)| (name.to_string(), text.to_string())).collect()
+    });
+    let machine = CMachine {
+        triple: text("triple"),
+        features: texts("features"),
+        compiler: text("compiler"),
+        cpu: text("cpu"),
+        model: headers.unwrap_or_default(),
+    };
+    (texts("flags"), machine)
 }
 
 /// The steps from the algorithm to a proc, oldest first.

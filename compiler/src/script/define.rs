@@ -17,6 +17,7 @@ use crate::hardware::instruction::Instruction;
 use crate::schedule::Procedure;
 use crate::script::errors::refused;
 use crate::script::host::Host;
+use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::words::{ExternValue, MemoryValue, MissingValue, PrecisionValue};
 use crate::source::ModuleId;
@@ -210,6 +211,12 @@ fn host_value(value: Value<'_>) -> starlark::Result<HostValue> {
     }
     if let Some(function) = ExternValue::from_value(value) {
         return Ok(HostValue::Extern(function.0.clone()));
+    }
+    if let Some(config) = ConfigValue::from_value(value) {
+        return Ok(HostValue::Config(config.0.clone()));
+    }
+    if let Some(field) = ConfigFieldValue::from_value(value) {
+        return Ok(HostValue::ConfigField(field.0.clone()));
     }
     if let Some(missing) = MissingValue::from_value(value) {
         return Err(refused(missing.refusal()));

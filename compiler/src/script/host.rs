@@ -21,6 +21,7 @@ use crate::schedule::argument::RawValue;
 use crate::schedule::{Operator, Procedure, registry};
 use crate::script::errors::refused;
 use crate::script::load;
+use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::words::{FormattedValue, MemoryValue, MissingValue, PrecisionValue, WordValue};
@@ -173,6 +174,12 @@ impl Host {
         }
         if let Some(precision) = PrecisionValue::from_value(value) {
             return Ok(RawValue::Precision(precision.0));
+        }
+        if let Some(config) = ConfigValue::from_value(value) {
+            return Ok(RawValue::Config(config.0.clone()));
+        }
+        if let Some(field) = ConfigFieldValue::from_value(value) {
+            return Ok(RawValue::Text(field.0.name().to_string()));
         }
         if let Some(word) = WordValue::from_value(value) {
             return Ok(RawValue::Text(word.0.to_string()));

@@ -2,9 +2,11 @@
 
 #![allow(clippy::too_many_arguments, reason = "the parameters of a native function are what users write")]
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use starlark::collections::SmallMap;
+use starlark::docs::DocType;
 use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension};
 use starlark::eval::Evaluator;
 use starlark::starlark_module;
@@ -17,12 +19,13 @@ use starlark::values::tuple::UnpackTuple;
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::extern_function::{ExternDefinition, ExternFunction, ExternKind};
-use crate::hardware::memory::{Memory, MemoryDefinition, MemoryKind};
+use crate::hardware::memory::{Copies, Memory, MemoryDefinition, MemoryKind};
 use crate::hardware::precision::Precision;
 use crate::schedule::registry;
 use crate::script::errors::{as_refusal, refused};
 use crate::script::hooks;
 use crate::script::host::Host;
+use crate::script::values::configs::{self, ConfigValue};
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::operator::OperatorValue;
 use crate::script::values::procedure::ProcedureValue;
@@ -32,20 +35,23 @@ use crate::symbol::Identity;
 /// The part of the prelude that is written in host code.
 pub(crate) const SOURCE: &str = include_str!("prelude.star");
 
+/// What the prelude takes from Starlark's library.
+const STANDARD: [LibraryExtension; 8] = [
+    LibraryExtension::StructType,
+    LibraryExtension::RecordType,
+    LibraryExtension::EnumType,
+    LibraryExtension::Map,
+    LibraryExtension::Filter,
+    LibraryExtension::Partial,
+    LibraryExtension::Print,
+    LibraryExtension::SetType,
+];
+
 /// Native names in scope in every module.
 pub(crate) fn globals() -> &'static Globals {
     static GLOBALS: OnceLock<Globals> = OnceLock::new();
     GLOBALS.get_or_init(|| {
-        let mut builder = GlobalsBuilder::extended_by(&[
-            LibraryExtension::StructType,
-            LibraryExtension::RecordType,
-            LibraryExtension::EnumType,
-            LibraryExtension::Map,
-            LibraryExtension::Filter,
-            LibraryExtension::Partial,
-            LibraryExtension::Print,
-            LibraryExtension::SetType,
-        ]);
+        let mut builder = GlobalsBuilder::extended_by(&STANDARD);
         for operator in registry::OPERATORS {
             builder.set(operator.name(), OperatorValue(*operator));
         }
@@ -63,6 +69,20 @@ pub(crate) fn globals() -> &'static Globals {
         crate::script::testing::natives(&mut builder);
         builder.build()
     })
+}
+
+/// What [`globals`] adds to Starlark besides operators, what the host part defines, and the methods of procs and cursors.
+pub(crate) fn names() -> Vec<String> {
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    let standard = Globals::extended_by(&STANDARD);
+    let standard: BTreeSet<&str> = standard.names().map(|name| name.as_str()).collect();
+    let natives = globals().names().map(|name| name.as_str());
+    names.extend(natives.filter(|name| !standard.contains(name) && registry::find(name).is_none()).map(str::to_string));
+    let defined = SOURCE.lines().filter_map(|line| line.strip_prefix("def ")?.split('(').next());
+    names.extend(defined.map(str::to_string));
+    names.extend(DocType::from_starlark_value::<ProcedureValue>().members.keys().cloned());
+    names.extend(DocType::from_starlark_value::<CursorValue>().members.keys().cloned());
+    names.into_iter().filter(|name| !name.starts_with('_')).collect()
 }
 
 fn refusal_kind(text: &str) -> Option<RefusalKind> {
@@ -107,6 +127,11 @@ pub(crate) fn outcome<'v>(eval: &Evaluator<'v, '_, '_>, result: Result<Value<'v>
         }
     };
     heap.alloc(AllocStruct([("ok", Value::new_bool(ok)), ("value", value), ("error", error)]))
+}
+
+fn malformed_memory(name: &str, reason: &str) -> starlark::Error {
+    let diagnostic = Diagnostic::error(codes::ARGUMENT, format!("memory `{name}`: {reason}"));
+    refused(Refusal::new(RefusalKind::Argument, "memory", diagnostic))
 }
 
 #[starlark_module]
@@ -165,7 +190,8 @@ fn natives(builder: &mut GlobalsBuilder) {
         Ok(FormattedValue { text: text.to_string(), holes })
     }
 
-    /// A memory of user code; the C text comes from its functions.
+    /// A memory of user code; the C text comes from its functions. `fill` and `drain`: C templates for conformance tests,
+    /// between a buffer `{register}` and dense `{elements}`, `{count}` of them, of extents `{d0}`, `{d1}`.
     fn memory<'v>(
         #[starlark(require = pos)] name: &str,
         #[starlark(require = named, default = NoneOr::None)] alloc: NoneOr<Value<'v>>,
@@ -178,10 +204,17 @@ fn natives(builder: &mut GlobalsBuilder) {
         #[starlark(require = named, default = NoneOr::None)] global_: NoneOr<Value<'v>>,
         #[starlark(require = named, default = NoneOr::None)] base: NoneOr<&MemoryValue>,
         #[starlark(require = named, default = NoneOr::None)] capacity: NoneOr<i64>,
+        #[starlark(require = named, default = NoneOr::None)] fill: NoneOr<&str>,
+        #[starlark(require = named, default = NoneOr::None)] drain: NoneOr<&str>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
         let base = base.into_option().map(|base| base.0.clone());
         let can_read = can_read.into_option().unwrap_or_else(|| base.as_ref().is_some_and(|base| base.can_read));
+        let copies = match (fill.into_option(), drain.into_option()) {
+            (Some(fill), Some(drain)) => Some(Copies { fill: fill.to_string(), drain: drain.to_string() }),
+            (None, None) => base.as_ref().and_then(|base| base.copies.clone()),
+            (Some(_), None) | (None, Some(_)) => return Err(malformed_memory(name, "`fill` and `drain` go together")),
+        };
         let memory = Memory::new(MemoryDefinition {
             identity: Identity::fresh(),
             name: name.to_string(),
@@ -189,6 +222,7 @@ fn natives(builder: &mut GlobalsBuilder) {
             kind: MemoryKind::User,
             can_read,
             capacity: capacity.into_option(),
+            copies,
         });
         let mut functions = SmallMap::new();
         for (name, function) in [
@@ -239,6 +273,15 @@ fn natives(builder: &mut GlobalsBuilder) {
         let value = eval.heap().alloc(ExternValue(function));
         hooks::remember(eval, value, functions);
         Ok(value)
+    }
+
+    /// What `@config class` becomes.
+    fn __config__<'v>(
+        #[starlark(require = pos)] name: &str,
+        #[starlark(require = pos)] fields: UnpackList<(&'v str, &'v str)>,
+        #[starlark(require = pos)] readwrite: bool,
+    ) -> starlark::Result<ConfigValue> {
+        configs::defined(name, fields, readwrite)
     }
 
     /// C and header text of procs compiled together.

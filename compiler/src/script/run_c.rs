@@ -19,7 +19,7 @@ use crate::schedule::Procedure;
 use crate::script::errors::refused;
 use crate::script::host::Host;
 use crate::script::{build, c_text};
-use crate::world::{CProgram, CRun, CRunner};
+use crate::world::{CMachine, CProgram, CRun, CRunner};
 
 /// Runs of one proc when the test does not name sizes.
 const DRAWS: u64 = 3;
@@ -37,14 +37,13 @@ pub(crate) enum Outcome {
 /// The C side of a target.
 pub(crate) struct Machine {
     pub flags: Vec<String>,
-    pub triple: String,
-    pub features: Vec<String>,
+    pub runs_on: CMachine,
 }
 
 impl Machine {
     pub(crate) fn of(target: Value<'_>) -> Self {
-        let (flags, triple, features) = build::compiler_of(target);
-        Machine { flags, triple, features }
+        let (flags, runs_on) = build::compiler_of(target);
+        Machine { flags, runs_on }
     }
 }
 
@@ -166,8 +165,7 @@ fn one_run(
             ("main.c".to_string(), main),
         ],
         flags: machine.flags.iter().cloned().chain(["-lm".to_string()]).collect(),
-        triple: machine.triple.clone(),
-        features: machine.features.clone(),
+        machine: machine.runs_on.clone(),
     };
     Ok(judge(proc, runner.run(&program), &expected))
 }

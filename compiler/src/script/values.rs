@@ -1,5 +1,6 @@
-//! What host code holds: procs, cursors, memories, externs, precision words, operators.
+//! What host code holds: procs, cursors, memories, configs, externs, precision words, operators.
 
+pub(crate) mod configs;
 pub(crate) mod cursor;
 pub(crate) mod cursor_methods;
 pub(crate) mod modules;

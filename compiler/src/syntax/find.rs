@@ -2,6 +2,7 @@
 
 use crate::cursor::path::{self, BlockPlace, Node, Path, Place, Step};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::config::ConfigField;
 use crate::loop_ir::{Const, Expr, ExprKind, Proc, Stmt, StmtKind};
 use crate::print::Names;
 use crate::symbol::Sym;
@@ -92,6 +93,7 @@ impl<'a> Search<'a> {
                 StmtKind::Assign { .. }
                 | StmtKind::Reduce { .. }
                 | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::Alloc { .. }
                 | StmtKind::Call { .. }
                 | StmtKind::Window { .. } => {}
@@ -175,8 +177,12 @@ impl<'a> Search<'a> {
                 NamePattern::Text(text) => **text == *callee.name,
                 NamePattern::Symbol(_) => false,
             },
+            (StmtPattern::WriteConfig { config, field, rhs }, StmtKind::WriteConfig { field: f, rhs: r }) => {
+                matches_field(config, field, f) && self.matches_expr(rhs, r)
+            }
             (
-                StmtPattern::Assign { .. }
+                StmtPattern::WriteConfig { .. }
+                | StmtPattern::Assign { .. }
                 | StmtPattern::Reduce { .. }
                 | StmtPattern::Alloc { .. }
                 | StmtPattern::For { .. }
@@ -224,8 +230,10 @@ impl<'a> Search<'a> {
                 let dim_fits = dim.is_none_or(|dim| dim == 0 || usize::try_from(dim) == Ok(*d));
                 dim_fits && self.matches_name(name, n)
             }
+            (ExprPattern::ReadConfig { config, field }, ExprKind::ReadConfig(f)) => matches_field(config, field, f),
             (
                 ExprPattern::Const(_)
+                | ExprPattern::ReadConfig { .. }
                 | ExprPattern::Read { .. }
                 | ExprPattern::Neg(_)
                 | ExprPattern::Binary { .. }
@@ -235,6 +243,15 @@ impl<'a> Search<'a> {
             ) => false,
         }
     }
+}
+
+fn matches_field(config: &NamePattern, field: &NamePattern, found: &ConfigField) -> bool {
+    let matches = |pattern: &NamePattern, name: &str| match pattern {
+        NamePattern::Any => true,
+        NamePattern::Text(text) => text == name,
+        NamePattern::Symbol(_) => false,
+    };
+    matches(config, found.config().name()) && matches(field, found.name())
 }
 
 /// Equal as numbers, whatever their kinds; `True` is 1.

@@ -7,7 +7,9 @@ use ruff_text_size::Ranged;
 
 use crate::cursor::path::{self, Path};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::config::Config;
 use crate::hardware::extern_function::ExternFunction;
+use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::declarations::{Declaration, Declarations};
 use crate::loop_ir::{Access, Control, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
 use crate::print::Names;
@@ -30,7 +32,7 @@ pub fn formatted(text: &str, parts: &[Expr], proc: &Proc, before: &Path) -> Resu
     let scope = scope_before(proc, before);
     check_parts(parts, &scope)?;
     let wanted = |position| {
-        read(text, proc, scope.clone(), |checker, node| {
+        read(text, proc, &[], scope.clone(), |checker, node| {
             checker.holes = parts.iter().cloned().collect();
             checker.expression(node, position)
         })
@@ -46,7 +48,7 @@ pub fn formatted(text: &str, parts: &[Expr], proc: &Proc, before: &Path) -> Resu
 
 /// A window such as `C[0:6, i, :]`, or a scalar's name; the accesses are one for each dimension.
 pub fn window(text: &str, proc: &Proc, before: &Path) -> Result<(Sym, Vec<Access>), Diagnostic> {
-    read(text, proc, scope_before(proc, before), |checker, node| {
+    read(text, proc, &[], scope_before(proc, before), |checker, node| {
         let (base, name) = match node {
             Syntax::Name(name) => (node, name),
             Syntax::Subscript(subscript) => match &*subscript.value {
@@ -68,6 +70,7 @@ pub fn window(text: &str, proc: &Proc, before: &Path) -> Result<(Sym, Vec<Access
                 ExprKind::Window { idx, .. } => idx.clone(),
                 ExprKind::Read { idx, .. } => idx.iter().cloned().map(Access::Point).collect(),
                 ExprKind::Const(_)
+                | ExprKind::ReadConfig(_)
                 | ExprKind::Neg(_)
                 | ExprKind::Binary { .. }
                 | ExprKind::Extern { .. }
@@ -89,10 +92,11 @@ pub fn window(text: &str, proc: &Proc, before: &Path) -> Result<(Sym, Vec<Access
 }
 
 /// A precondition over the parameters of a proc.
-pub fn assertion(text: &str, proc: &Proc) -> Result<Expr, Diagnostic> {
+/// Besides the configs of the proc, `configs` may be named.
+pub fn assertion(text: &str, proc: &Proc, configs: &[Config]) -> Result<Expr, Diagnostic> {
     let mut scope = Scope::default();
     bind_args(proc, &Declarations::of(proc), &Names::default(), &mut scope);
-    read(text, proc, scope, |checker, node| checker.condition(node))
+    read(text, proc, configs, scope, |checker, node| checker.condition(node))
 }
 
 /// What is visible just before the statement at `before`.
@@ -160,6 +164,7 @@ fn check_parts(parts: &[Expr], scope: &Scope) -> Result<(), Diagnostic> {
 fn read<T>(
     text: &str,
     proc: &Proc,
+    configs: &[Config],
     scope: Scope,
     check: impl FnOnce(&mut Checker<'_>, &Syntax) -> Result<T, crate::typecheck::Reported>,
 ) -> Result<T, Diagnostic> {
@@ -172,8 +177,8 @@ fn read<T>(
         diagnostic
     })?;
     let node = parsed.into_expr();
-    let externs = externs(proc);
-    let mut checker = Checker::new(&file, &externs);
+    let known = host_names(proc, configs);
+    let mut checker = Checker::new(&file, &known);
     checker.scope = scope;
     let result = check(&mut checker, &node);
     checker.finish(result).map_err(|errors| {
@@ -183,9 +188,17 @@ fn read<T>(
     })
 }
 
-/// The externs that a fragment may call: the builtin ones and those that the proc calls already.
-fn externs(proc: &Proc) -> BTreeMap<String, HostValue> {
+/// The externs that a fragment may call: the builtin ones and those that the proc calls already. The configs that it may
+/// name: those given and those that the proc and its callees use.
+fn host_names(proc: &Proc, configs: &[Config]) -> BTreeMap<String, HostValue> {
     let mut externs: BTreeMap<String, HostValue> = BTreeMap::new();
+    let used = Touched::by_proc(proc).all();
+    for config in used.iter().map(|field| field.config()).chain(configs) {
+        externs.insert(config.name().to_string(), HostValue::Config(config.clone()));
+        for field in config.fields() {
+            externs.insert(field.to_string(), HostValue::ConfigField(field));
+        }
+    }
     let mut add = |function: &ExternFunction| {
         externs.insert(function.name.clone(), HostValue::Extern(function.clone()));
     };

@@ -5,6 +5,7 @@ mod object_names;
 mod scopes;
 mod strings;
 mod host;
+mod configs;
 mod values;
 mod imports;
 
@@ -13,7 +14,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use ruff_python_ast::StmtFunctionDef;
+use ruff_python_ast::{Stmt, StmtFunctionDef};
 
 pub use edits::Rendered;
 pub use imports::{Import, ImportedName, ImportedNames};
@@ -29,6 +30,9 @@ use crate::typecheck::{nesting, syntax_error};
 /// `index` counts [`SplitModule::definitions`]; `captures` is a dict from host expressions, as written in the source, to
 /// their values. Names of the prelude are not in it.
 pub const DEFINE: &str = "__define__";
+
+/// The function that a rendered config calls: `C = __config__(name, [(field, type)], readwrite)`.
+pub const CONFIG: &str = "__config__";
 
 /// The function that a rendered `import a` calls with the module's name as written; it gives a struct of its names.
 pub const MODULE: &str = "__module__";
@@ -96,6 +100,14 @@ impl SplitModule {
 
 /// Parses a module and takes it apart; all mistakes are reported together.
 pub fn split(file: &Arc<SourceFile>) -> Result<SplitModule, Vec<Diagnostic>> {
+    host::split(file, &parsed_body(file)?)
+}
+
+/// The statements of a module.
+///
+/// # Errors
+/// All syntax errors of the text.
+pub(crate) fn parsed_body(file: &Arc<SourceFile>) -> Result<Vec<Stmt>, Vec<Diagnostic>> {
     nesting::check(file).map_err(|error| vec![error])?;
     let options = ruff_python_parser::ParseOptions::from(ruff_python_parser::Mode::Module);
     let parsed = ruff_python_parser::parse_unchecked(&file.text, options);
@@ -103,5 +115,5 @@ pub fn split(file: &Arc<SourceFile>) -> Result<SplitModule, Vec<Diagnostic>> {
         return Err(parsed.errors().iter().map(|error| syntax_error(file, error)).collect());
     }
     let Some(module) = parsed.try_into_module() else { return Err(Vec::new()) };
-    host::split(file, &module.into_syntax().body)
+    Ok(module.into_syntax().body.into_iter().collect())
 }

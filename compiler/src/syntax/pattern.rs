@@ -1,7 +1,8 @@
 //! The pattern language (spec/02, 2.5): what `find` and the operators accept to name a place.
 
 use ruff_python_ast::{
-    BoolOp, CmpOp, ElifElseClause, Expr as Syntax, ExprCall, Number, Operator, Stmt as SyntaxStmt, UnaryOp,
+    BoolOp, CmpOp, ElifElseClause, Expr as Syntax, ExprAttribute, ExprCall, Number, Operator, Stmt as SyntaxStmt,
+    UnaryOp,
 };
 use ruff_text_size::Ranged;
 
@@ -67,6 +68,11 @@ pub enum StmtPattern {
         name: NamePattern,
     },
     Pass,
+    WriteConfig {
+        config: NamePattern,
+        field: NamePattern,
+        rhs: ExprPattern,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +97,10 @@ pub enum ExprPattern {
     Stride {
         name: NamePattern,
         dim: Option<i64>,
+    },
+    ReadConfig {
+        config: NamePattern,
+        field: NamePattern,
     },
 }
 
@@ -241,6 +251,10 @@ impl Reader<'_> {
                 _ => self.refuse(node, "an expression cannot stand among statements of a pattern"),
             },
             SyntaxStmt::Assign(assign) => match assign.targets.as_slice() {
+                [Syntax::Attribute(attribute)] => {
+                    let (config, field) = self.field(attribute)?;
+                    Ok(StmtPattern::WriteConfig { config, field, rhs: self.expr(&assign.value)? })
+                }
                 [target] => {
                     let (name, idx) = self.target(target)?;
                     Ok(StmtPattern::Assign { name, idx, rhs: self.expr(&assign.value)? })
@@ -326,6 +340,14 @@ impl Reader<'_> {
         }
     }
 
+    /// `Config.field`, where `_` stands for any name.
+    fn field(&self, node: &ExprAttribute) -> Result<(NamePattern, NamePattern), Diagnostic> {
+        match &*node.value {
+            Syntax::Name(config) => Ok((name_pattern(&config.id), name_pattern(&node.attr))),
+            _ => self.refuse(node, "a configuration field of a pattern is `Config.field`"),
+        }
+    }
+
     fn exprs(&self, nodes: &[Syntax]) -> Result<Vec<ExprPattern>, Diagnostic> {
         nodes.iter().map(|node| self.expr(node)).collect()
     }
@@ -336,6 +358,10 @@ impl Reader<'_> {
             Syntax::Name(_) | Syntax::Subscript(_) => {
                 let (name, idx) = self.target(node)?;
                 Ok(ExprPattern::Read { name, idx })
+            }
+            Syntax::Attribute(attribute) => {
+                let (config, field) = self.field(attribute)?;
+                Ok(ExprPattern::ReadConfig { config, field })
             }
             Syntax::NumberLiteral(literal) => self.number(&literal.value, false, node),
             Syntax::BooleanLiteral(literal) => Ok(ExprPattern::Const(Const::Bool(literal.value))),

@@ -115,8 +115,8 @@ impl Checker<'_> {
             Syntax::Attribute(_) => {
                 return self.outside(
                     target,
-                    "a write to configuration state",
-                    "pass the value as an argument, or write it to a buffer",
+                    "a reduction into configuration state",
+                    "fields are written as a whole: `Config.field = ...`",
                 );
             }
             _ => return self.outside(target, "this left side", "assign to `x` or `x[i, j]`"),

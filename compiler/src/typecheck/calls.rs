@@ -55,6 +55,8 @@ impl Checker<'_> {
                 | HostValue::Bool(_)
                 | HostValue::Precision(_)
                 | HostValue::Memory(_)
+                | HostValue::Config(_)
+                | HostValue::ConfigField(_)
                 | HostValue::Text(_)
                 | HostValue::Other(_)),
             ) => self.refuse(codes::CALL, func, format!("`{text}` is {}, not a proc", other.describe())),
@@ -102,6 +104,12 @@ impl Checker<'_> {
         match &value.kind {
             ExprKind::Read { idx, .. } if idx.is_empty() => Ok(value),
             ExprKind::Window { .. } => Ok(value),
+            ExprKind::ReadConfig(field) => self.refuse_hint(
+                codes::CALL,
+                node,
+                format!("the parameter `{}` is passed by reference, and `{field}` is not a buffer", formal.name),
+                format!("assign it to a scalar first (`x = {field}`), and pass that"),
+            ),
             ExprKind::Read { .. }
             | ExprKind::Const(_)
             | ExprKind::Neg(_)

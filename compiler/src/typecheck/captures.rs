@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::hardware::config::{Config, ConfigField};
 use crate::hardware::extern_function::ExternFunction;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
@@ -18,6 +19,8 @@ pub enum HostValue {
     Memory(Memory),
     Proc(Arc<Proc>),
     Extern(ExternFunction),
+    Config(Config),
+    ConfigField(ConfigField),
     /// Stands for a precision when it is the word of one.
     Text(String),
     /// Anything else; the text says what it is (`list`, `function`).
@@ -35,6 +38,8 @@ impl HostValue {
             HostValue::Memory(memory) => format!("the memory {}", memory.name()),
             HostValue::Proc(proc) => format!("the proc {}", proc.name),
             HostValue::Extern(function) => format!("the extern {}", function.name),
+            HostValue::Config(config) => format!("the config {}", config.name()),
+            HostValue::ConfigField(field) => format!("the configuration field {field}"),
             HostValue::Text(_) => "a string".to_string(),
             HostValue::Other(what) => format!("a {what}"),
         }

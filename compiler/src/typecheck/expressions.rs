@@ -7,8 +7,9 @@ use ruff_python_ast::{
 use ruff_text_size::Ranged;
 
 use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::config::Config;
 use crate::hardware::extern_function::ExternFunction;
-use crate::loop_ir::{BinaryOp, Const, Control, Expr, ExprKind, Ty, build};
+use crate::loop_ir::{BinaryOp, Const, Control, Expr, ExprKind, Ty, build, configuration};
 use crate::typecheck::captures::HostValue;
 use crate::typecheck::checker::{Checked, Checker, Reported};
 use crate::typecheck::literal::Position;
@@ -135,6 +136,7 @@ impl Checker<'_> {
             ExprKind::Window { idx, .. } => crate::loop_ir::declarations::window_shape(idx).len(),
             ExprKind::Read { .. }
             | ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }
@@ -179,6 +181,18 @@ impl Checker<'_> {
                 return self.refuse(codes::TYPE, node, format!("`{text}` is not a finite number"));
             }
             Some(HostValue::Bool(value)) => Const::Bool(value),
+            Some(HostValue::ConfigField(field)) => {
+                let ty = configuration::ty(&field);
+                return Ok(build::expr(ExprKind::ReadConfig(field), ty, &self.span(node)));
+            }
+            Some(HostValue::Config(config)) => {
+                return self.refuse_hint(
+                    codes::TYPE,
+                    node,
+                    format!("`{text}` is a config, not a value"),
+                    format!("name one of its fields, such as {}", fields_of(&config)),
+                );
+            }
             Some(
                 other @ (HostValue::Precision(_)
                 | HostValue::Memory(_)
@@ -208,11 +222,20 @@ impl Checker<'_> {
             if self.scope.get(root).is_some() {
                 return self.refuse(codes::TYPE, node, format!("`{root}` has no fields"));
             }
+            if let Some(HostValue::Config(config)) = self.captures.get(root) {
+                let message = format!("the config `{root}` has no field `{}`", attribute.attr);
+                return self.refuse_hint(
+                    codes::UNDEFINED_NAME,
+                    node,
+                    message,
+                    format!("it has {}", fields_of(&config)),
+                );
+            }
             return self.refuse_hint(
                 codes::UNDEFINED_NAME,
                 node,
-                format!("`{text}` is not a number of the host code"),
-                "configuration state is not part of the object language here: pass the value as an argument",
+                format!("`{text}` is neither a number of the host code nor a field of a config"),
+                "fields of configs are read as `Config.field`",
             );
         }
         let mut diagnostic = Diagnostic::error(codes::UNDEFINED_NAME, format!("`{text}` is not defined"))
@@ -405,6 +428,8 @@ impl Checker<'_> {
                 | HostValue::Bool(_)
                 | HostValue::Precision(_)
                 | HostValue::Memory(_)
+                | HostValue::Config(_)
+                | HostValue::ConfigField(_)
                 | HostValue::Text(_)
                 | HostValue::Other(_)),
             ) => self.refuse_hint(
@@ -470,6 +495,11 @@ impl Checker<'_> {
     pub(crate) fn not_a_buffer<T>(&mut self, name: &str, control: Control, node: &impl Ranged) -> Checked<T> {
         self.refuse(codes::TYPE, node, format!("`{name}` has type `{}`, it is not a buffer", control.word()))
     }
+}
+
+/// The fields of a config, for hints.
+fn fields_of(config: &Config) -> String {
+    config.fields().iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The first argument of a call, or the call's function where there is none.

@@ -166,6 +166,8 @@ impl Checker<'_> {
                 | HostValue::Memory(_)
                 | HostValue::Proc(_)
                 | HostValue::Extern(_)
+                | HostValue::Config(_)
+                | HostValue::ConfigField(_)
                 | HostValue::Other(_)),
             ) => {
                 let message = format!("`{text}` is {}, not a precision", other.describe());

@@ -9,7 +9,10 @@ use ruff_text_size::Ranged;
 use crate::diagnostic::codes;
 use crate::hardware::instruction::Instruction;
 use crate::loop_ir::declarations::window_shape;
-use crate::loop_ir::{ArgType, Block, Expr, ExprKind, Lineage, LoopMode, Proc, Stmt, StmtKind, build};
+use crate::loop_ir::{
+    ArgType, Block, Control, Expr, ExprKind, Lineage, LoopMode, Proc, Stmt, StmtKind, Ty, build, configuration,
+};
+use crate::typecheck::captures::HostValue;
 use crate::typecheck::checker::{Checked, Checker, Reported};
 use crate::typecheck::expressions::MAX_DEPTH;
 use crate::typecheck::literal::Position;
@@ -137,6 +140,7 @@ impl Checker<'_> {
         let (ty, mem) = checked.inspect_err(|Reported| {
             self.scope.bind(&name.id, Meaning::Broken);
         })?;
+        self.independent(&ty.shape, "the extents of a buffer", &*alloc.annotation)?;
         let symbol = self.scope.bind(&name.id, Meaning::Data { shape: ty.shape.clone() });
         Ok(build::stmt(StmtKind::Alloc { name: symbol, ty, mem }, &self.span(node)))
     }
@@ -158,10 +162,58 @@ impl Checker<'_> {
                 );
             }
         }
+        if matches!(target, Syntax::Attribute(_)) {
+            return self.write_config(target, &assign.value, node);
+        }
         let place = self.target(target);
         let rhs = self.scalar(&assign.value);
         let ((name, idx), rhs) = (place?, rhs?);
         Ok(build::stmt(StmtKind::Assign { name, idx, rhs }, &self.span(node)))
+    }
+
+    /// `Config.field = ...`.
+    fn write_config(&mut self, target: &Syntax, value: &Syntax, node: &SyntaxStmt) -> Checked<Stmt> {
+        let Some(HostValue::ConfigField(field)) = self.captures.get(self.text(target)) else {
+            return match self.captures.get(self.text(target)) {
+                Some(other) => {
+                    let message = format!("`{}` is {}, which is not written here", self.text(target), other.describe());
+                    self.refuse(codes::TYPE, target, message)
+                }
+                None => self.undefined(target, target),
+            };
+        };
+        let rhs = match configuration::control(&field) {
+            None => self.scalar(value)?,
+            Some(Control::Bool) => self.condition(value)?,
+            Some(Control::Int | Control::Size | Control::Index) => self.index(value)?,
+            Some(Control::Stride) => {
+                let rhs = self.expression(value, Position::Control)?;
+                if rhs.ty != Ty::STRIDE && rhs.ty != Ty::INT {
+                    let message = format!("the field `{field}` takes a stride");
+                    return self.refuse_hint(
+                        codes::TYPE,
+                        value,
+                        message,
+                        "write `stride(x, 0)`, or an integer literal",
+                    );
+                }
+                rhs
+            }
+        };
+        Ok(build::stmt(StmtKind::WriteConfig { field, rhs }, &self.span(node)))
+    }
+
+    /// A declaration must not depend on state that may change while it is in use.
+    fn independent(&mut self, exprs: &[Expr], what: &str, node: &impl Ranged) -> Checked<()> {
+        match exprs.iter().any(|expr| expr.reads_config) {
+            false => Ok(()),
+            true => self.refuse_hint(
+                codes::TYPE,
+                node,
+                format!("{what} may not depend on configuration state"),
+                "pass the value to a proc of its own as a `size` or `index` argument",
+            ),
+        }
     }
 
     /// `name = ...` where `name` is not visible: a window statement or nothing.
@@ -174,10 +226,12 @@ impl Checker<'_> {
         match &rhs.kind {
             ExprKind::Window { idx, .. } => {
                 let symbol = self.scope.bind(name, Meaning::Data { shape: window_shape(idx) });
+                self.independent(std::slice::from_ref(&rhs), "a window that is named", value)?;
                 Ok(build::stmt(StmtKind::Window { name: symbol, rhs }, &self.span(node)))
             }
             ExprKind::Read { .. }
             | ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }

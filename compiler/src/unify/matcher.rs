@@ -9,10 +9,11 @@ use std::sync::Arc;
 use super::Mismatch;
 use super::affine::{Affine, Atoms, Term};
 use super::shape::same_number;
+use crate::hardware::config::ConfigField;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::{self, Substitution};
 use crate::loop_ir::{Access, ArgType, BinaryOp, Const, Control, DataType, Expr, ExprKind, Proc, Stmt, StmtKind, Ty};
-use crate::loop_ir::{build, visit};
+use crate::loop_ir::{build, configuration, visit};
 use crate::symbol::Sym;
 
 /// One access of a windowed parameter: its own indices and those of the caller's buffer.
@@ -39,6 +40,8 @@ pub(super) struct Matcher<'a> {
     caller: Declarations,
     /// Everything bound inside the block.
     bound: BTreeSet<Sym>,
+    /// Whether the block writes configuration state.
+    writes_config: bool,
     /// Iterators and local buffers of the callee, as the block names them.
     locals: BTreeMap<Sym, Sym>,
     /// Iterators of the callee as reads of the block's iterators.
@@ -61,6 +64,7 @@ impl<'a> Matcher<'a> {
             formals: callee.args.iter().enumerate().map(|(at, arg)| (&arg.name, at)).collect(),
             caller: Declarations::of(proc),
             bound: visit::bound_symbols(block),
+            writes_config: block.iter().any(|stmt| stmt.config.writes),
             locals: BTreeMap::new(),
             iterators: Substitution::new(),
             atoms: Atoms::default(),
@@ -101,6 +105,9 @@ impl<'a> Matcher<'a> {
                 self.access(fname, fidx, bname, bidx)
             }
             (StmtKind::Pass, StmtKind::Pass) => Ok(()),
+            (StmtKind::WriteConfig { field: f, rhs: frhs }, StmtKind::WriteConfig { field: b, rhs: brhs }) => {
+                self.write_config((f, frhs), (b, brhs))
+            }
             (StmtKind::If { cond: fc, body: fb, orelse: fo }, StmtKind::If { cond: bc, body: bb, orelse: bo }) => {
                 self.condition(fc, bc)?;
                 self.block(fb, bb)?;
@@ -113,11 +120,7 @@ impl<'a> Matcher<'a> {
                 if fm != bm {
                     return Err(Mismatch::new(format!("loop `{bi}` is `{}`, not `{}`", bm.word(), fm.word())));
                 }
-                // Bounds are read before the iterator exists.
-                self.equate(fl, bl)?;
-                self.equate(fh, bh)?;
-                self.locals.insert(fi.clone(), bi.clone());
-                self.iterators.insert(fi.clone(), build::index(bi));
+                self.bounds((fi, fl, fh), (bi, bl, bh))?;
                 self.block(fb, bb)
             }
             (
@@ -146,6 +149,7 @@ impl<'a> Matcher<'a> {
                 StmtKind::Assign { .. }
                 | StmtKind::Reduce { .. }
                 | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::If { .. }
                 | StmtKind::For { .. }
                 | StmtKind::Alloc { .. }
@@ -153,6 +157,28 @@ impl<'a> Matcher<'a> {
                 | StmtKind::Window { .. },
                 _,
             ) => Err(Mismatch::new(format!("{} against {}", kind_word(b), kind_word(f)))),
+        }
+    }
+
+    /// Bounds are read before the iterator exists.
+    fn bounds(&mut self, f: (&Sym, &Expr, &Expr), b: (&Sym, &Expr, &Expr)) -> Matched {
+        self.equate(f.1, b.1)?;
+        self.equate(f.2, b.2)?;
+        self.locals.insert(f.0.clone(), b.0.clone());
+        self.iterators.insert(f.0.clone(), build::index(b.0));
+        Ok(())
+    }
+
+    fn write_config(&mut self, f: (&ConfigField, &Expr), b: (&ConfigField, &Expr)) -> Matched {
+        let ((f, frhs), (b, brhs)) = (f, b);
+        if f != b {
+            return Err(Mismatch::new(format!("a write of `{b}` against one of `{f}`")));
+        }
+        match configuration::control(f) {
+            None => self.data(frhs, brhs),
+            Some(Control::Bool) => self.condition(frhs, brhs),
+            Some(Control::Stride) => self.stride(frhs, brhs),
+            Some(Control::Int | Control::Size | Control::Index) => self.equate(frhs, brhs),
         }
     }
 
@@ -305,6 +331,7 @@ impl<'a> Matcher<'a> {
                 self.access(fname, fidx, bname, bidx)
             }
             (ExprKind::Const(f), ExprKind::Const(b)) if same_number(f, b) => Ok(()),
+            (ExprKind::ReadConfig(f), ExprKind::ReadConfig(b)) if f == b => Ok(()),
             (ExprKind::Neg(f), ExprKind::Neg(b)) => self.data(f, b),
             (ExprKind::Binary { op: fo, lhs: fl, rhs: fr }, ExprKind::Binary { op: bo, lhs: bl, rhs: br })
                 if fo == bo =>
@@ -320,6 +347,7 @@ impl<'a> Matcher<'a> {
             (
                 ExprKind::Read { .. }
                 | ExprKind::Const(_)
+                | ExprKind::ReadConfig(_)
                 | ExprKind::Neg(_)
                 | ExprKind::Binary { .. }
                 | ExprKind::Extern { .. }
@@ -343,6 +371,7 @@ impl<'a> Matcher<'a> {
                 self.opaque_formal(name, b)
             }
             (ExprKind::Const(Const::Bool(f)), ExprKind::Const(Const::Bool(b))) if f == b => Ok(()),
+            (ExprKind::ReadConfig(f), ExprKind::ReadConfig(b)) if f == b => Ok(()),
             (ExprKind::Binary { op: fo, lhs: fl, rhs: fr }, ExprKind::Binary { op: bo, lhs: bl, rhs: br }) => {
                 if fo.is_comparison() && bo.is_comparison() {
                     return self.comparison((*fo, fl, fr), (*bo, bl, br));
@@ -365,6 +394,9 @@ impl<'a> Matcher<'a> {
         if let Some(inner) = used.iter().find(|symbol| self.bound.contains(*symbol)) {
             return Err(Mismatch::new(format!("`{name}` would depend on `{inner}`, which is bound inside the block")));
         }
+        if self.is_fleeting(b) {
+            return Err(Mismatch::new(format!("`{name}` would depend on configuration state that the block writes")));
+        }
         match self.opaque.get(&at) {
             Some(known) if known == b => Ok(()),
             Some(_) => Err(Mismatch::new(format!("`{name}` would need two different values"))),
@@ -373,6 +405,11 @@ impl<'a> Matcher<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether an expression can have one value before the block and another inside.
+    fn is_fleeting(&self, e: &Expr) -> bool {
+        e.reads_config && self.writes_config
     }
 
     fn stride(&mut self, f: &Expr, b: &Expr) -> Matched {
@@ -394,6 +431,7 @@ impl<'a> Matcher<'a> {
                 }
             }
             (ExprKind::Const(f), ExprKind::Const(b)) if f == b => Ok(()),
+            (ExprKind::ReadConfig(f), ExprKind::ReadConfig(b)) if f == b => Ok(()),
             _ => Err(Mismatch::new("strides differ")),
         }
     }
@@ -433,7 +471,9 @@ impl<'a> Matcher<'a> {
                 return Err(Mismatch::new(format!("`{name}` stands under `/` or `%` in `{}`", matcher.callee.name)));
             }
             let e = substitute::substitute(e, &matcher.iterators);
-            Ok(Affine::term(Term::Atom(matcher.atoms.intern(&e, true))))
+            // What depends on an iterator is no argument's; what depends on state alone is the same outside the block.
+            let bound = !used.is_empty() || matcher.is_fleeting(&e);
+            Ok(Affine::term(Term::Atom(matcher.atoms.intern(&e, bound))))
         };
         let variable = |matcher: &mut Self, name: &Sym| match (matcher.formals.get(name), matcher.locals.get(name)) {
             (Some(at), _) => Ok(Affine::term(Term::Unknown(*at))),
@@ -448,7 +488,7 @@ impl<'a> Matcher<'a> {
         let opaque = |matcher: &mut Self, e: &Expr| {
             let mut used = BTreeSet::new();
             visit::expr_symbols(e, &mut used);
-            let bound = used.iter().any(|name| matcher.bound.contains(name));
+            let bound = used.iter().any(|name| matcher.bound.contains(name)) || matcher.is_fleeting(e);
             Ok(Affine::term(Term::Atom(matcher.atoms.intern(e, bound))))
         };
         let variable = |matcher: &mut Self, name: &Sym| {
@@ -471,6 +511,7 @@ fn form<M>(
     match &e.kind {
         ExprKind::Const(Const::Int(value)) => Ok(Affine::constant(i128::from(*value))),
         ExprKind::Read { name, idx } if idx.is_empty() && e.ty.is_indexable() => variable(matcher, name),
+        ExprKind::ReadConfig(_) if e.ty.is_indexable() => opaque(matcher, e),
         ExprKind::Neg(operand) => form(matcher, operand, variable, opaque)?.scaled(-1).ok_or_else(too_large),
         ExprKind::Binary { op, lhs, rhs } => match op {
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => {
@@ -492,6 +533,7 @@ fn form<M>(
         },
         ExprKind::Read { .. }
         | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Extern { .. }
         | ExprKind::Window { .. }
         | ExprKind::Stride { .. } => Err(Mismatch::new("not an index expression")),
@@ -526,6 +568,7 @@ fn kind_word(stmt: &Stmt) -> &'static str {
         StmtKind::Assign { .. } => "an assignment",
         StmtKind::Reduce { .. } => "a reduction",
         StmtKind::Pass => "a `pass`",
+        StmtKind::WriteConfig { .. } => "a write of configuration state",
         StmtKind::If { .. } => "an `if`",
         StmtKind::For { .. } => "a loop",
         StmtKind::Alloc { .. } => "an allocation",

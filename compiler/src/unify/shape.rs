@@ -33,10 +33,12 @@ fn stmt(f: &Stmt, b: &Stmt) -> bool {
             (Arc::ptr_eq(f, b) || f.name == b.name) && fa.len() == ba.len()
         }
         (StmtKind::Window { .. }, StmtKind::Window { .. }) => true,
+        (StmtKind::WriteConfig { field: f, .. }, StmtKind::WriteConfig { field: b, .. }) => f == b,
         (
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
             | StmtKind::For { .. }
             | StmtKind::Alloc { .. }
@@ -59,6 +61,7 @@ fn data(f: &Expr, b: &Expr) -> bool {
     match (&f.kind, &b.kind) {
         (ExprKind::Read { idx: fi, .. }, ExprKind::Read { idx: bi, .. }) => fi.len() <= bi.len(),
         (ExprKind::Const(f), ExprKind::Const(b)) => same_number(f, b),
+        (ExprKind::ReadConfig(f), ExprKind::ReadConfig(b)) => f == b,
         (ExprKind::Neg(f), ExprKind::Neg(b)) => data(f, b),
         (ExprKind::Binary { op: fo, lhs: fl, rhs: fr }, ExprKind::Binary { op: bo, lhs: bl, rhs: br }) => {
             fo == bo && data(fl, bl) && data(fr, br)
@@ -69,6 +72,7 @@ fn data(f: &Expr, b: &Expr) -> bool {
         (
             ExprKind::Read { .. }
             | ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }

@@ -2,8 +2,10 @@
 
 use exo_compiler::cursor::path;
 use exo_compiler::cursor::{BlockPlace, GapPlace, Path, Place, Side, Step};
+use exo_compiler::hardware::config::ConfigField;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
+use exo_compiler::loop_ir::configuration::Touched;
 use exo_compiler::loop_ir::{ArgType, BinaryOp, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
 use exo_compiler::print::Names;
 use exo_compiler::schedule::apply::RawArguments;
@@ -13,6 +15,7 @@ use exo_compiler::symbol::Sym;
 
 use super::front::memories;
 use super::places::{Visible, accesses, expressions, statements, visible};
+use super::shape::shape;
 
 /// Chooses the arguments of one call.
 pub struct Chooser<'a> {
@@ -101,6 +104,12 @@ impl<'a> Chooser<'a> {
         self.procedure.ir()
     }
 
+    /// A configuration field that the proc uses.
+    fn config_field(&mut self) -> Option<ConfigField> {
+        let used: Vec<ConfigField> = Touched::by_proc(self.proc()).all().into_iter().collect();
+        self.random.pick(&used).cloned()
+    }
+
     fn chance(&mut self, percent: u64) -> bool {
         self.random.below(100) < percent
     }
@@ -143,6 +152,8 @@ impl<'a> Chooser<'a> {
             }
             Kind::Memory => self.random.pick(&memories()).cloned().map(RawValue::Memory),
             Kind::Precision => self.random.pick(&Precision::ALL).copied().map(RawValue::Precision),
+            Kind::Config => self.config_field().map(|field| RawValue::Config(field.config().clone())),
+            Kind::ConfigField(_) => self.config_field().map(|field| RawValue::Text(field.name().to_string())),
             Kind::Procedure => self.callee().map(RawValue::Procedure),
             Kind::Stmt => self.statement(parameter, &|_| true),
             Kind::Block(size) => self.block(parameter, *size),
@@ -558,36 +569,5 @@ impl<'a> Chooser<'a> {
             });
         }
         Some(format!("{name}[{}]", pieces.join(", ")))
-    }
-}
-
-/// The kinds of statements in a block and how they nest.
-fn shape(block: &[Stmt]) -> String {
-    block
-        .iter()
-        .map(|stmt| match &stmt.kind {
-            StmtKind::Assign { rhs, .. } => format!("={}", form(rhs)),
-            StmtKind::Reduce { rhs, .. } => format!("+{}", form(rhs)),
-            StmtKind::Pass => "p".to_string(),
-            StmtKind::If { body, orelse, .. } => format!("if({})({})", shape(body), shape(orelse)),
-            StmtKind::For { body, .. } => format!("for({})", shape(body)),
-            StmtKind::Alloc { .. } => "a".to_string(),
-            StmtKind::Call { .. } => "c".to_string(),
-            StmtKind::Window { .. } => "w".to_string(),
-        })
-        .collect()
-}
-
-/// The operations of a right side.
-fn form(rhs: &Expr) -> String {
-    match &rhs.kind {
-        ExprKind::Read { .. } => "r".to_string(),
-        ExprKind::Const(_) => "c".to_string(),
-        ExprKind::Neg(operand) => format!("-{}", form(operand)),
-        ExprKind::Binary { op, lhs, rhs } => format!("({}{}{})", form(lhs), op.text(), form(rhs)),
-        ExprKind::Extern { function, args } => {
-            format!("{}({})", function.name, args.iter().map(form).collect::<Vec<_>>().join(","))
-        }
-        ExprKind::Window { .. } | ExprKind::Stride { .. } => "w".to_string(),
     }
 }

@@ -59,6 +59,7 @@ pub fn memories() -> [Memory; 4] {
             kind: MemoryKind::User,
             can_read: false,
             capacity: None,
+            copies: None,
         })
     });
     [Memory::dram(), Memory::dram_stack(), Memory::dram_static(), register.clone()]

@@ -75,6 +75,7 @@ pub fn visible(proc: &Proc, at: &Path) -> Visible {
                 StmtKind::Assign { .. }
                 | StmtKind::Reduce { .. }
                 | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::If { .. }
                 | StmtKind::For { .. }
                 | StmtKind::Call { .. } => {}

@@ -75,6 +75,7 @@ fn written(proc: &str, value: &RawValue) -> String {
         | RawValue::Bool(_)
         | RawValue::Procedure(_)
         | RawValue::Memory(_)
+        | RawValue::Config(_)
         | RawValue::Other(_) => exo_compiler::schedule::argument::written(value),
     }
 }

@@ -79,7 +79,8 @@ fn literal(editor: &mut Editor, at: &Path, stmt: &Stmt) -> bool {
         | StmtKind::For { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
-        | StmtKind::Window { .. } => false,
+        | StmtKind::Window { .. }
+        | StmtKind::WriteConfig { .. } => false,
     }
 }
 
@@ -134,6 +135,7 @@ fn moved_value(
         | RawValue::Procedure(_)
         | RawValue::Memory(_)
         | RawValue::Precision(_)
+        | RawValue::Config(_)
         | RawValue::Other(_) => value.clone(),
     })
 }

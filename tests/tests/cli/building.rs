@@ -184,6 +184,51 @@ fn mistakes_in_text_are_placed() {
 }
 
 #[test]
+fn check_composes_kernels_and_proves_claims() {
+    let sandbox = kernel("\"plain_a\", \"plain_b\"");
+    sandbox.write(
+        "work/tests/t.exo",
+        "from mine import scale, schedule\ndef test_same():\n    claim(scale, schedule, None)\n",
+    );
+    sandbox.run(&["check"]).exits(0).prints(&["1 claim proven, 1 test passed, 2 kernels composed"]);
+    let json = sandbox.run(&["check", "--format", "json"]).exits(0).json();
+    assert_eq!((&json["kernels"], &json["tests"]), (&serde_json::json!(2), &serde_json::json!(1)));
+    sandbox.write("work/src/lib.exo", &LIB.replace("tail = \"cut\"", "perfect = True"));
+    sandbox.run(&["check"]).exits(1).says(&["test_same` failed", "n % 4 == 0"]);
+    sandbox.write("work/tests/t.exo", "");
+    sandbox.run(&["check"]).exits(1).says(&["2 kernels refused: `scale` for `plain_a`", "n % 4 == 0"]);
+    assert!(!sandbox.exists("work/build"));
+}
+
+#[test]
+fn a_kernel_without_a_schedule_is_its_algorithm() {
+    let sandbox = kernel("\"plain_a\"");
+    let manifest = sandbox.read("work/Exo.toml").replace("schedule = \"schedule\"\n", "");
+    sandbox.write("work/Exo.toml", &manifest);
+    sandbox.run(&["build"]).exits(0).prints(&["build/plain_a/scale.c"]);
+    assert!(sandbox.read("work/build/plain_a/scale.c").contains("for (int_fast32_t i = 0; i < n; i++)"));
+    sandbox.write("work/Exo.toml", &format!("{manifest}args = {{ tile = 4 }}\n"));
+    sandbox.run(&["build"]).exits(1).says(&["kernel `scale` has `args` but no `schedule`", "Exo.toml:"]);
+}
+
+#[test]
+fn what_is_emulated_stands_beside_what_is_not() {
+    let sandbox = kernel("\"plain_a\"");
+    sandbox.run(&["build"]).exits(0).prints(&["build/plain_a/scale.c"]);
+    sandbox.run(&["build", "--emulate"]).exits(0).prints(&["build/plain_a-emulated/scale.c"]);
+    assert!(sandbox.exists("work/build/plain_a/scale.c"));
+}
+
+#[test]
+fn vectors_of_an_unknown_precision_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.project("");
+    let lib = "target = target(name = \"t\", vectors = {\"f23\": vector(memory = DRAM, lanes = 4)})\n";
+    sandbox.write("work/src/lib.exo", lib);
+    sandbox.run(&["check"]).exits(1).says(&["`f23`, which is no precision", "f16, f32, f64"]);
+}
+
+#[test]
 fn show_prints_each_step_and_what_it_changed() {
     let sandbox = kernel("\"plain_a\", \"plain_b\"");
     sandbox.run(&["show", "scale"]).exits(2).says(&["has 2 targets", "--target plain_a"]);

@@ -13,6 +13,8 @@ fn usage_errors_exit_with_2_and_help_with_0() {
     let help = sandbox.run(&["--help"]).exits(0).prints(&["Usage: exo", "build", "verify"]);
     assert!(!help.stdout.contains("__verify"), "{}", help.stdout);
     sandbox.run(&["--version"]).exits(0).prints(&["exo 0."]);
+    let nothing = sandbox.run(&["--locked"]).exits(2).says(&["Usage: exo", "build"]);
+    assert!(!nothing.stderr.contains("__verify"), "{}", nothing.stderr);
     sandbox.run(&["-C", "nowhere", "check"]).exits(2).says(&["-C names `nowhere`, which is no folder"]);
     sandbox.run(&["--manifest-path", "x.toml", "check"]).exits(2).says(&["--manifest-path names `x.toml`"]);
 }
@@ -47,6 +49,13 @@ fn explain_and_help_answer_or_name_what_is_near() {
     sandbox.run(&["help", "divde_loop"]).exits(2).says(&["no help about `divde_loop`", "did you mean `divide_loop`"]);
     let operators = sandbox.run(&["help", "operators", "--format", "json"]).exits(0).json();
     assert!(operators.as_array().unwrap().iter().any(|operator| operator["name"] == "stage_mem"));
+    let lib = "# Tiles.\ndef tile(p, size = 4):\n    \"\"\"Cuts it up.\"\"\"\n    return p\n";
+    sandbox.pack("tile-up", "1.0.0", "", &[("src/lib.exo", lib), ("src/more.exo", "X = 3\n")]);
+    let page = ["tile-up 1.0.0", "tile_up: Tiles.\n  function     tile(p, size = 4)", "Cuts it up.", "tile_up.more\n"];
+    sandbox.run(&["help", "tile_up"]).exits(0).prints(&page);
+    let page = sandbox.run(&["help", "tile-up", "--format", "json"]).exits(0).json();
+    assert_eq!(page["modules"][1]["items"][0]["name"], "X");
+    sandbox.run(&["help", "tile-upp"]).exits(2).says(&["no help about `tile-upp`", "did you mean `tile-up`"]);
     sandbox.run(&["help", "environment"]).exits(0).prints(&["EXO_CACHE_DIR", "NO_COLOR", "EXO_TEST_KILL_AT"]);
 }
 

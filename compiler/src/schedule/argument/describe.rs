@@ -20,6 +20,7 @@ pub(super) fn kind(value: &RawValue) -> String {
         RawValue::Procedure(procedure) => format!("the procedure `{}`", procedure.ir().name),
         RawValue::Memory(memory) => format!("the memory `{}`", memory.name()),
         RawValue::Precision(precision) => format!("the precision {}", precision.word()),
+        RawValue::Config(config) => format!("the config `{}`", config.name()),
         RawValue::Formatted { .. } => "a formatted expression".to_string(),
         RawValue::Other(name) => format!("a value of type {name}"),
     }
@@ -54,6 +55,7 @@ pub fn written(value: &RawValue) -> String {
         RawValue::Procedure(procedure) => procedure.ir().name.to_string(),
         RawValue::Memory(memory) => memory.name().to_string(),
         RawValue::Precision(precision) => precision.word().to_string(),
+        RawValue::Config(config) => config.name().to_string(),
         RawValue::Formatted { text, holes } => {
             let holes: Vec<String> = holes.iter().map(|hole| format!(", <{}>", shown(hole))).collect();
             format!("FormattedExprStr({text:?}{})", holes.concat())

@@ -65,6 +65,8 @@ impl Reader<'_> {
             | Value::Bool(_)
             | Value::List(_)
             | Value::Memory(_)
+            | Value::Config(_)
+            | Value::ConfigField(_)
             | Value::Precision(_)
             | Value::Procedure(_)
             | Value::Expr(_)

@@ -39,6 +39,8 @@ fn accepted(kind: &Kind) -> &'static str {
         | Kind::Memory
         | Kind::Precision
         | Kind::Procedure
+        | Kind::Config
+        | Kind::ConfigField(_)
         | Kind::NewExpr(_)
         | Kind::Window(_) => "a place",
     }
@@ -260,6 +262,8 @@ fn fits(kind: &Kind, stmt: &Stmt) -> bool {
         | Kind::Memory
         | Kind::Precision
         | Kind::Procedure
+        | Kind::Config
+        | Kind::ConfigField(_)
         | Kind::NewExpr(_)
         | Kind::Window(_) => false,
     }

@@ -186,6 +186,7 @@ fn stmt_kind(kind: &StmtKind) -> &'static str {
         StmtKind::Assign { .. } => "assign",
         StmtKind::Reduce { .. } => "reduce",
         StmtKind::Pass => "pass",
+        StmtKind::WriteConfig { .. } => "assign_config",
         StmtKind::If { .. } => "if",
         StmtKind::For { .. } => "for",
         StmtKind::Alloc { .. } => "alloc",
@@ -198,6 +199,7 @@ fn expr_kind(kind: &ExprKind) -> &'static str {
     match kind {
         ExprKind::Read { .. } => "read",
         ExprKind::Const(_) => "literal",
+        ExprKind::ReadConfig(_) => "read_config",
         ExprKind::Neg(_) => "unary_minus",
         ExprKind::Binary { .. } => "binary_op",
         ExprKind::Extern { .. } => "extern",

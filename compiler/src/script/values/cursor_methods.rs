@@ -10,9 +10,11 @@ use starlark::values::none::NoneOr;
 use crate::cursor::path::{self, Node};
 use crate::cursor::{BlockPlace, ExprList, GapPlace, Path, Place, Side, Step};
 use crate::diagnostic::RefusalKind;
+use crate::hardware::config::ConfigField;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Access, ArgType, Const, DataType, ExprKind, StmtKind, Ty};
 use crate::schedule::Procedure;
+use crate::script::values::configs::ConfigValue;
 use crate::script::values::cursor::{self, CursorValue, invalid, wrong};
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::words::{MemoryValue, PrecisionValue, WordValue};
@@ -127,18 +129,32 @@ fn name_of(cursor: &CursorValue) -> Option<String> {
                 | StmtKind::Window { name, .. } => Some(name.name().to_string()),
                 StmtKind::For { iter, .. } => Some(iter.name().to_string()),
                 StmtKind::Call { callee, .. } => Some(callee.name.to_string()),
-                StmtKind::Pass | StmtKind::If { .. } => None,
+                StmtKind::Pass | StmtKind::If { .. } | StmtKind::WriteConfig { .. } => None,
             },
             Node::Expr(expr) => match &expr.kind {
                 ExprKind::Read { name, .. } | ExprKind::Window { name, .. } | ExprKind::Stride { name, .. } => {
                     Some(name.name().to_string())
                 }
                 ExprKind::Extern { function, .. } => Some(function.name.clone()),
-                ExprKind::Const(_) | ExprKind::Neg(_) | ExprKind::Binary { .. } => None,
+                ExprKind::Const(_) | ExprKind::ReadConfig(_) | ExprKind::Neg(_) | ExprKind::Binary { .. } => None,
             },
             Node::Proc(_) => None,
         },
         Place::Block(_) | Place::Gap(_) | Place::ArgList { .. } | Place::Exprs { .. } | Place::Invalid => None,
+    }
+}
+
+fn field_of(cursor: &CursorValue, what: &str) -> starlark::Result<ConfigField> {
+    match cursor.node()?.1 {
+        Node::Stmt(stmt) => match &stmt.kind {
+            StmtKind::WriteConfig { field, .. } => Ok(field.clone()),
+            _ => Err(lacks(cursor, what)),
+        },
+        Node::Expr(expr) => match &expr.kind {
+            ExprKind::ReadConfig(field) => Ok(field.clone()),
+            _ => Err(lacks(cursor, what)),
+        },
+        Node::Proc(_) => Err(lacks(cursor, what)),
     }
 }
 
@@ -441,6 +457,16 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
             },
             Node::Expr(_) | Node::Proc(_) => Err(lacks(this, "subproc")),
         }
+    }
+
+    /// Of a read or write of configuration state: the config.
+    fn config(this: &CursorValue) -> starlark::Result<ConfigValue> {
+        field_of(this, "config").map(|field| ConfigValue(field.config().clone()))
+    }
+
+    /// Of a read or write of configuration state: the name of the field.
+    fn field(this: &CursorValue) -> starlark::Result<String> {
+        field_of(this, "field").map(|field| field.name().to_string())
     }
 
     fn op(this: &CursorValue) -> starlark::Result<&'static str> {

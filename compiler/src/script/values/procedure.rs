@@ -4,6 +4,7 @@ use allocative::Allocative;
 use starlark::environment::{Methods, MethodsBuilder};
 use starlark::eval::Evaluator;
 use starlark::starlark_simple_value;
+use starlark::values::none::NoneOr;
 use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
 use starlark::{methods_static, starlark_module};
 
@@ -118,9 +119,13 @@ fn procedure_methods(builder: &mut MethodsBuilder) {
     fn add_assertion<'v>(
         this: &ProcedureValue,
         #[starlark(require = pos)] text: &str,
+        #[starlark(default = NoneOr::None)] configs: NoneOr<Value<'v>>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<ProcedureValue> {
-        let arguments = vec![RawValue::Text(text.to_string())];
+        let mut arguments = vec![RawValue::Text(text.to_string())];
+        if let Some(configs) = configs.into_option() {
+            arguments.push(Host::raw(configs)?);
+        }
         Host::of(eval)?.apply_named("add_assertion", &this.0, arguments, Vec::new()).map(ProcedureValue)
     }
 

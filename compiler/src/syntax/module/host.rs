@@ -146,7 +146,7 @@ impl Host<'_> {
             ),
             Stmt::Try(_) => self.refuse(node, "`try`", "`attempt(f, ...)` returns a record with `.ok`, `.value` and `.error`"),
             Stmt::Raise(_) => self.refuse(node, "`raise`", "call `fail(message)`, or `refuse(message)` to be caught by `attempt`"),
-            Stmt::ClassDef(class) => self.class(&class.decorator_list, node),
+            Stmt::ClassDef(class) => self.class(class, node),
             Stmt::With(_) => self.refuse(node, "`with`", "there are no resources to close; call the functions directly"),
             Stmt::Match(_) => self.refuse(node, "`match`", "use `if` and `elif`"),
             Stmt::Delete(_) => self.refuse(node, "`del`", "use `pop`, or let the name go out of scope"),
@@ -159,20 +159,6 @@ impl Host<'_> {
             Stmt::Nonlocal(_) => self.refuse(node, "`nonlocal`", "return the value, or keep it in a dict"),
             Stmt::TypeAlias(_) => self.refuse(node, "`type`", "leave it out; annotations are not checked"),
             Stmt::IpyEscapeCommand(_) => self.refuse(node, "an escape command", "leave it out"),
-        }
-    }
-
-    fn class(&mut self, decorators: &[Decorator], node: &Stmt) {
-        let is_config = decorators.iter().any(|decorator| {
-            let head = match &decorator.expression {
-                Expr::Call(call) => &*call.func,
-                other => other,
-            };
-            matches!(head, Expr::Name(name) if name.id.as_str() == "config")
-        });
-        match is_config {
-            true => self.refuse(node, "`@config`", "pass the state to the proc as arguments"),
-            false => self.refuse(node, "`class`", "use `struct(...)` or `record(...)`, or `memory(...)` for a memory"),
         }
     }
 
@@ -242,7 +228,7 @@ impl Host<'_> {
                 "`@instr` without arguments".to_string(),
                 "give the C template: `@instr(\"vadd({dst_data}, {src_data});\")`".to_string(),
             ),
-            "config" => ("`@config`".to_string(), "pass the state to the proc as arguments".to_string()),
+            "config" => ("`@config` on a function".to_string(), "a config is a class of fields".to_string()),
             other => {
                 let f = &function.name;
                 (format!("the decorator `@{other}`"), format!("write `{f} = {other}({f})` after the definition"))

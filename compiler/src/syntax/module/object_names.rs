@@ -152,6 +152,8 @@ impl<'a> Walk<'a> {
         match target {
             Expr::Name(name) if !self.is_bound(&name.id) => self.bound.push(&name.id),
             Expr::Subscript(subscript) => self.expr(&subscript.slice),
+            // A configuration field.
+            Expr::Attribute(_) => self.expr(target),
             _ => {}
         }
     }

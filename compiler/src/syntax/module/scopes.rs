@@ -40,6 +40,7 @@ impl HostScope {
         let start = stmt.range().start().to_u32();
         match stmt {
             Stmt::FunctionDef(function) => self.bind(&function.name, start),
+            Stmt::ClassDef(class) => self.bind(&class.name, start),
             Stmt::Assign(assign) => assign.targets.iter().for_each(|target| self.target(target)),
             Stmt::AugAssign(assign) => self.target(&assign.target),
             Stmt::AnnAssign(assign) if assign.value.is_some() => self.target(&assign.target),

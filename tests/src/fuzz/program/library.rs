@@ -76,7 +76,7 @@ pub const LIBRARY: &[(&str, Option<&str>)] = &[
         v = d[1:n]
         v[0] += 1.0
     else:
-        bump(d[0])
+        d[0] += 2.0
 ",
         None,
     ),

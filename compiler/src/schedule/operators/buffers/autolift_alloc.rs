@@ -230,7 +230,7 @@ fn collect(block: &[Stmt], control: &mut Vec<Expr>, found: &mut BTreeSet<Sym>) {
                 control.pop();
                 false
             }
-            StmtKind::Pass | StmtKind::Alloc { .. } => false,
+            StmtKind::Pass | StmtKind::Alloc { .. } | StmtKind::WriteConfig { .. } => false,
         };
         if reached {
             visit::each_own_expr(stmt, &mut |expr| visit::expr_symbols(expr, found));

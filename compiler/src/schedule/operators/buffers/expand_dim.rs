@@ -62,6 +62,9 @@ def f(x: f32[8] @ DRAM):
         if !extent.ty.is_indexable() || !index.ty.is_indexable() {
             return Err(arguments.argument("the extent and the index must be index expressions"));
         }
+        if index.reads_config {
+            return Err(arguments.scheduling("the index would read configuration state, which may change"));
+        }
         let name = &declared.name;
         let prefixed = |idx: &[Expr]| {
             let mut all = vec![index.clone()];

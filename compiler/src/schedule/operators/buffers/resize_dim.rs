@@ -66,6 +66,9 @@ def f(x: f32[16] @ DRAM):
         if !size.ty.is_indexable() || !offset.ty.is_indexable() {
             return Err(arguments.argument("`size` and `offset` must be index expressions"));
         }
+        if offset.reads_config {
+            return Err(arguments.scheduling("the offset would read configuration state, which may change"));
+        }
         declared.refuse_strides(proc, arguments)?;
         let (changes, mut questions) = match arguments.bool("fold")? {
             true => folded(&declared, arguments, dim, size)?,

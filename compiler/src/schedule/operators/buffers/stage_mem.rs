@@ -129,6 +129,9 @@ impl Staged {
             let message = format!("`{buffer}` has {} dimensions, but the window gives {}", extents.len(), window.len());
             return Err(arguments.scheduling(message));
         }
+        if build::window(buffer, window.clone()).reads_config {
+            return Err(arguments.scheduling("the window would depend on configuration state, which may change"));
+        }
         let new = Sym::new(arguments.text("new_buf_name")?);
         let shape = window_shape(window);
         let ty = DataType::tensor(precision, shape.clone());

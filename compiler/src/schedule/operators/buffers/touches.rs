@@ -45,6 +45,7 @@ pub(in crate::schedule::operators) fn in_block(block: &[Stmt], name: &Sym) -> To
             }
             StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
             | StmtKind::For { .. }
             | StmtKind::Alloc { .. } => {}

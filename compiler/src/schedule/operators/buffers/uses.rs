@@ -64,6 +64,7 @@ fn each_use(proc: &Proc, place: &Path, stmt: &Stmt, buffer: &Sym, found: &mut Ve
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
             | StmtKind::For { .. }
             | StmtKind::Alloc { .. }
@@ -81,6 +82,7 @@ fn each_use(proc: &Proc, place: &Path, stmt: &Stmt, buffer: &Sym, found: &mut Ve
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
         | StmtKind::Window { .. } => {}
@@ -101,6 +103,7 @@ fn in_expr(stmt: &Path, at: Path, expr: &Expr, buffer: &Sym, found: &mut Vec<Use
         ExprKind::Stride { name, dim } if name == buffer => Some(UseKind::Stride { at: at.clone(), dim: *dim }),
         ExprKind::Read { .. }
         | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }
@@ -149,6 +152,7 @@ impl Changes {
                 StmtKind::Assign { rhs, .. } => StmtKind::Assign { name, idx, rhs: rhs.clone() },
                 StmtKind::Reduce { rhs, .. } => StmtKind::Reduce { name, idx, rhs: rhs.clone() },
                 StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::If { .. }
                 | StmtKind::For { .. }
                 | StmtKind::Alloc { .. }

@@ -8,6 +8,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::cursor::path::{self, Path, Step};
 use crate::diagnostic::Refusal;
+use crate::hardware::config::FieldType;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::Declarations;
@@ -191,6 +192,11 @@ fn precision(proc: &Proc, arguments: &Arguments, bound: &Expr) -> Result<Precisi
             && node.ty == Ty::Data
         {
             found.extend(declarations.precision(name));
+        }
+        if let ExprKind::ReadConfig(field) = &node.kind
+            && let FieldType::Data(precision) = field.ty()
+        {
+            found.insert(precision);
         }
     });
     let concrete: Vec<Precision> = found.iter().copied().filter(|precision| *precision != Precision::R).collect();

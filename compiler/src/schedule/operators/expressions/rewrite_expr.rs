@@ -124,6 +124,7 @@ impl Rules<'_> {
                 a == b && self.all(ai, bi, Self::equal)
             }
             (ExprKind::Const(a), ExprKind::Const(b)) => same_real(a, b),
+            (ExprKind::ReadConfig(a), ExprKind::ReadConfig(b)) => a == b,
             (ExprKind::Neg(a), ExprKind::Neg(b)) => self.data(a, b),
             (ExprKind::Binary { op: ao, lhs: al, rhs: ar }, ExprKind::Binary { op: bo, lhs: bl, rhs: br }) => {
                 ao == bo && self.data(al, bl) && self.data(ar, br)
@@ -134,6 +135,7 @@ impl Rules<'_> {
             (
                 ExprKind::Read { .. }
                 | ExprKind::Const(_)
+                | ExprKind::ReadConfig(_)
                 | ExprKind::Neg(_)
                 | ExprKind::Binary { .. }
                 | ExprKind::Extern { .. }
@@ -167,6 +169,7 @@ fn is_affine(node: &Expr) -> bool {
         }
         ExprKind::Read { .. }
         | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }

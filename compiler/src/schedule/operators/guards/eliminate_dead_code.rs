@@ -102,11 +102,12 @@ pub(in crate::schedule) fn negated(cond: &Expr) -> Option<Expr> {
             BinaryOp::Or => Some(build::binary(BinaryOp::And, negated(lhs)?, negated(rhs)?)),
             BinaryOp::Eq | BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Mod => None,
         },
-        ExprKind::Read { .. } if cond.ty == Ty::BOOL => {
+        ExprKind::Read { .. } | ExprKind::ReadConfig(_) if cond.ty == Ty::BOOL => {
             Some(build::binary(BinaryOp::Eq, cond.clone(), build::boolean(false)))
         }
         ExprKind::Read { .. }
         | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Extern { .. }
         | ExprKind::Window { .. }

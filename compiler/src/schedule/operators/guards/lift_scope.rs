@@ -9,7 +9,7 @@ use crate::cursor::path::{self, Path, Step};
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, alpha_rename, substitute_block};
-use crate::loop_ir::{BinaryOp, Block, Proc, Stmt, build, visit};
+use crate::loop_ir::{BinaryOp, Block, Expr, Proc, Stmt, build, visit};
 use crate::schedule::operators::loops::reorder_loops::interchange;
 use crate::schedule::target::{Branch, Loop, exchange};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
@@ -69,7 +69,11 @@ impl Operator for LiftScope {
                     return Err(arguments.scheduling(message));
                 }
                 branch_out_of_loop(&mut edited, &parent, &outer, &inner).map_err(|gone| arguments.bug(gone))?;
-                Ok(Proposal::same(edited, Obligation::ByConstruction(reason)))
+                let obligation = match inner.cond.reads_config {
+                    true => Obligation::Proven(vec![kept(&parent, &inner.cond)]),
+                    false => Obligation::ByConstruction(reason),
+                };
+                Ok(Proposal::same(edited, obligation))
             }
             (_, Some(outer), Some(inner), _) => {
                 if orelse || !outer.orelse.is_empty() {
@@ -82,7 +86,7 @@ impl Operator for LiftScope {
                     cond: build::binary(BinaryOp::Le, inner.lo.clone(), inner.hi.clone()),
                     what: "the extent of the loop is not negative outside the branch".to_string(),
                 };
-                Ok(Proposal::same(edited, Obligation::Proven(vec![extent])))
+                Ok(Proposal::same(edited, Obligation::Proven(vec![extent, kept(&parent, &outer.cond)])))
             }
             (_, Some(outer), _, Some(inner)) => {
                 branch_out_of_branch(&mut edited, &parent, orelse, &outer, &inner)
@@ -92,6 +96,11 @@ impl Operator for LiftScope {
             _ => Err(arguments.argument("`lift_scope` needs a loop or a branch in another")),
         }
     }
+}
+
+/// A condition that is decided once instead of in every iteration, or the other way round.
+fn kept(at: &Path, cond: &Expr) -> Question {
+    Question::ConfigKept { side: Side::Before, at: at.clone(), exprs: vec![cond.clone()] }
 }
 
 /// `for i: if Q: A else: B` becomes `if Q: for i: A else: for i: B`.

@@ -56,6 +56,7 @@ impl Operator for Specialize {
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
             | StmtKind::For { .. }
             | StmtKind::Call { .. } => None,
@@ -95,6 +96,7 @@ fn is_condition(cond: &Expr) -> bool {
         ExprKind::Binary { op, lhs, rhs } => op.is_comparison() && lhs.ty.is_indexable() && rhs.ty.is_indexable(),
         ExprKind::Read { .. }
         | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Extern { .. }
         | ExprKind::Window { .. }

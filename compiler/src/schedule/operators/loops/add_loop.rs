@@ -86,6 +86,7 @@ fn declared(stmt: &Stmt) -> Option<&Sym> {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::For { .. }
         | StmtKind::Call { .. } => None,

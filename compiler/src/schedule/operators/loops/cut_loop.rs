@@ -58,7 +58,12 @@ impl Operator for CutLoop {
             cond: build::binary(BinaryOp::Le, lhs, rhs),
             what: "the cut point lies within the loop".to_string(),
         };
-        let questions = vec![holds(whole.lo.clone(), point.clone()), holds(point.clone(), whole.hi.clone())];
+        let exprs = vec![point.clone(), whole.hi.clone()];
+        let questions = vec![
+            holds(whole.lo.clone(), point.clone()),
+            holds(point.clone(), whole.hi.clone()),
+            Question::ConfigKept { side: Side::Before, at: at.clone(), exprs },
+        ];
         let first = Loop { hi: point.clone(), ..whole.clone() }.into_stmt();
         let second = alpha_rename(&[Loop { lo: point.clone(), ..whole }.into_stmt()]);
         let mut edited = Editor::new(proc);

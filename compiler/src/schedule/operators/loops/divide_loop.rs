@@ -108,6 +108,11 @@ struct Division {
 impl Division {
     fn obligation(&self, at: &Path) -> Obligation {
         match self.tail {
+            // The bound is read again in the guard, or after the first loop.
+            Tail::Guard | Tail::Cut | Tail::CutAndGuard if self.divided.hi.reads_config => {
+                let exprs = vec![self.divided.hi.clone()];
+                Obligation::Proven(vec![Question::ConfigKept { side: Side::Before, at: at.clone(), exprs }])
+            }
             Tail::Guard | Tail::Cut | Tail::CutAndGuard => {
                 Obligation::ByConstruction("quotient and remainder name each iteration exactly once, in the old order")
             }

@@ -167,6 +167,7 @@ fn bound_across(first: &[Stmt], second: &[Stmt]) -> Option<crate::symbol::Sym> {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::For { .. }
         | StmtKind::Call { .. } => None,

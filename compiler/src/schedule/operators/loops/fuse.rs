@@ -90,6 +90,7 @@ fn fuse_loops(
     };
     let split = first.body.len();
     let mut questions = vec![
+        Question::ConfigKept { side: Side::Before, at: at.clone(), exprs: vec![second.lo.clone(), second.hi.clone()] },
         equal(&first.lo, &second.lo, "the loops start alike"),
         equal(&first.hi, &second.hi, "the loops end alike"),
         Question::Fission { side: Side::After, scope: at.clone(), split },
@@ -124,10 +125,11 @@ fn fuse_branches(
         cond: cond.clone(),
         what: "the conditions are equivalent".to_string(),
     };
+    let kept = Question::ConfigKept { side: Side::Before, at: at.clone(), exprs: vec![second.cond.clone()] };
     let questions = if first.cond == second.cond {
-        Vec::new()
+        vec![kept]
     } else {
-        vec![implied(at, &second.cond), implied(other, &first.cond)]
+        vec![kept, implied(at, &second.cond), implied(other, &first.cond)]
     };
     append(edited, (at, false, first.body.len()), (other, false, second.body.len()))?;
     append(edited, (at, true, first.orelse.len()), (other, true, second.orelse.len()))?;

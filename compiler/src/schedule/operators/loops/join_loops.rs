@@ -64,6 +64,8 @@ impl Operator for JoinLoops {
             rhs: second.lo.clone(),
             what: "the first loop ends where the second one starts".to_string(),
         }];
+        let exprs = vec![second.lo.clone(), second.hi.clone()];
+        questions.push(Question::ConfigKept { side: Side::Before, at: at.clone(), exprs });
         if first.mode == LoopMode::Par {
             questions.push(Question::IndependentIterations { side: Side::After, scope: at.clone() });
         }

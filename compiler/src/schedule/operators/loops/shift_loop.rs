@@ -55,6 +55,8 @@ impl Operator for ShiftLoop {
             cond: build::binary(BinaryOp::Ge, start.clone(), build::int(0)),
             what: "the new lower bound is not negative".to_string(),
         };
+        let exprs = vec![old.lo.clone(), start.clone()];
+        let kept = Question::ConfigKept { side: Side::Before, at: at.clone(), exprs };
         let back = build::add(build::index(&old.iter), build::sub(old.lo.clone(), start.clone()));
         let body = substitute_block(&old.body, &Substitution::from([(old.iter.clone(), back)]));
         let hi = build::add(start.clone(), build::sub(old.hi.clone(), old.lo.clone()));
@@ -62,6 +64,6 @@ impl Operator for ShiftLoop {
         let mut edited = Editor::new(proc);
         let dead = vec![at.child(Step::Lo), at.child(Step::Hi)];
         edited.rewrite_stmt(at, shifted, dead).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, Obligation::Proven(vec![not_negative])))
+        Ok(Proposal::same(edited, Obligation::Proven(vec![not_negative, kept])))
     }
 }

@@ -10,7 +10,9 @@ use crate::diagnostic::Refusal;
 use crate::hardware::memory::Memory;
 use crate::loop_ir::declarations::{Declaration, Declarations, window_shape};
 use crate::loop_ir::substitute::alpha_rename_proc;
-use crate::loop_ir::{Arg, ArgType, BinaryOp, Control, DataType, Expr, Lineage, Proc, Stmt, StmtKind, build, visit};
+use crate::loop_ir::{
+    Arg, ArgType, BinaryOp, Control, DataType, Expr, Lineage, Proc, Stmt, StmtKind, build, configuration, visit,
+};
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::procedures::partial_eval::sound;
@@ -191,6 +193,7 @@ fn known(proc: &Proc, place: &BlockPlace, args: &[Arg]) -> Vec<Expr> {
                 StmtKind::Assign { .. }
                 | StmtKind::Reduce { .. }
                 | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::Alloc { .. }
                 | StmtKind::Call { .. }
                 | StmtKind::Window { .. },
@@ -199,7 +202,11 @@ fn known(proc: &Proc, place: &BlockPlace, args: &[Arg]) -> Vec<Expr> {
         }
         inner = scope;
     }
+    let changing = |fact: &Expr| configuration::disturbed([fact], &proc.body).is_some();
     facts.retain(|fact| {
+        if changing(fact) {
+            return false;
+        }
         let mut used = BTreeSet::new();
         visit::expr_symbols(fact, &mut used);
         used.iter().all(|name| args.iter().any(|arg| &arg.name == name))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
 use crate::cursor::{BlockPlace, Editor, path};
 use crate::diagnostic::Refusal;
@@ -56,10 +57,16 @@ def f(y: f32[4, 8] @ DRAM):
         let Some(StmtKind::Call { callee, args }) = path::stmt(proc, at).map(|stmt| &stmt.kind) else {
             return Err(arguments.argument("the cursor does not point to a call"));
         };
+        // Arguments are evaluated at the call, but stand inside the body afterwards.
+        let exprs: Vec<Expr> = args.iter().filter(|arg| arg.reads_config).cloned().collect();
+        let obligation = match exprs.is_empty() {
+            true => Obligation::ByConstruction("a call does what the body of its callee does"),
+            false => Obligation::Proven(vec![Question::ConfigKept { side: Side::Before, at: at.clone(), exprs }]),
+        };
         let place = BlockPlace::of_statement(at).ok_or_else(|| arguments.argument("not a statement"))?;
         let mut editor = Editor::new(proc);
         editor.replace(&place, body(callee, args)).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(editor, Obligation::ByConstruction("a call does what the body of its callee does")))
+        Ok(Proposal::same(editor, obligation))
     }
 }
 
@@ -76,6 +83,7 @@ fn body(callee: &Proc, args: &[Expr]) -> Vec<Stmt> {
             }
             ExprKind::Read { .. }
             | ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }

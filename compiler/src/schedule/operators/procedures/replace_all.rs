@@ -123,6 +123,7 @@ impl Sweep<'_> {
                 StmtKind::Assign { .. }
                 | StmtKind::Reduce { .. }
                 | StmtKind::Pass
+                | StmtKind::WriteConfig { .. }
                 | StmtKind::Alloc { .. }
                 | StmtKind::Call { .. }
                 | StmtKind::Window { .. } => [None, None],

@@ -105,6 +105,7 @@ fn strides_swapped(pred: &Expr, name: &Sym) -> Expr {
         ExprKind::Stride { .. }
         | ExprKind::Read { .. }
         | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }

@@ -39,6 +39,7 @@ impl Linear {
             }
             ExprKind::Const(Const::Real(_) | Const::Bool(_))
             | ExprKind::Read { .. }
+            | ExprKind::ReadConfig(_)
             | ExprKind::Extern { .. }
             | ExprKind::Window { .. }
             | ExprKind::Stride { .. } => None,

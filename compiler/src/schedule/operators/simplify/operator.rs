@@ -7,7 +7,7 @@ use crate::cursor::Editor;
 use crate::cursor::path::{self, BlockPlace, Path, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::map_own_exprs;
-use crate::loop_ir::{Block, Const, Expr, ExprKind, Proc, Stmt, StmtKind, build};
+use crate::loop_ir::{Block, Const, Expr, ExprKind, Proc, Stmt, StmtKind, build, configuration};
 use crate::schedule::operators::simplify::linear::literal;
 use crate::schedule::operators::simplify::ranges::Ranges;
 use crate::schedule::operators::simplify::rules::{Scope, simplify, unchanged};
@@ -90,7 +90,10 @@ fn statement(stmt: &Stmt, at: &Path, scope: &Scope, dead: &mut Vec<Path>) -> Stm
     let kind = match &own.kind {
         StmtKind::If { cond, body, orelse } => {
             let mut inside = scope.clone();
-            inside.assume(cond);
+            // What the branch writes is no longer what the condition said.
+            if configuration::disturbed([cond], body).is_none() {
+                inside.assume(cond);
+            }
             StmtKind::If {
                 cond: cond.clone(),
                 body: block(body, at, false, &inside, dead),
@@ -106,6 +109,7 @@ fn statement(stmt: &Stmt, at: &Path, scope: &Scope, dead: &mut Vec<Path>) -> Stm
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
         | StmtKind::Window { .. } => return own,
@@ -137,6 +141,7 @@ fn fate(stmt: &Stmt) -> Option<Fate> {
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
         | StmtKind::Window { .. } => None,

@@ -109,6 +109,7 @@ impl Ranges {
             }
             ExprKind::Const(Const::Real(_) | Const::Bool(_))
             | ExprKind::Read { .. }
+            | ExprKind::ReadConfig(_)
             | ExprKind::Extern { .. }
             | ExprKind::Window { .. }
             | ExprKind::Stride { .. } => Range::ANY,

@@ -64,6 +64,7 @@ fn is_idle(stmt: &Stmt) -> bool {
         StmtKind::For { body, .. } => body.iter().all(is_idle),
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
+        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
@@ -87,6 +88,7 @@ fn collect(list: &[Stmt], parent: &Path, orelse: bool, idle: &mut Vec<Path>) {
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
             | StmtKind::Pass
+            | StmtKind::WriteConfig { .. }
             | StmtKind::Alloc { .. }
             | StmtKind::Call { .. }
             | StmtKind::Window { .. } => {}

@@ -73,6 +73,7 @@ fn own_sum(write: &Write) -> Option<(Vec<Expr>, Expr)> {
         }
         ExprKind::Read { .. }
         | ExprKind::Const(_)
+        | ExprKind::ReadConfig(_)
         | ExprKind::Neg(_)
         | ExprKind::Binary { .. }
         | ExprKind::Extern { .. }

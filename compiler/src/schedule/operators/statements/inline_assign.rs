@@ -168,6 +168,7 @@ impl Inlining<'_> {
             ExprKind::Read { .. }
             | ExprKind::Window { .. }
             | ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }
             | ExprKind::Extern { .. }

@@ -1,0 +1,145 @@
+//! The context struct: configuration state as C sees it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::codegen::names;
+use crate::codegen::reach::Reach;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::config::{Config, ConfigField};
+use crate::loop_ir::configuration::Touched;
+use crate::loop_ir::procedure::Proc;
+use crate::loop_ir::{ExprKind, StmtKind, visit};
+use crate::source::Span;
+
+/// The configs of one compilation, those that only bodies of instructions touch included.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// Name of the struct without configs: what it would be called.
+    type_name: String,
+    /// By name.
+    configs: Vec<Config>,
+    /// All configs have memory, because bodies of instructions become C too.
+    emulate: bool,
+}
+
+impl Context {
+    pub fn of(reach: &Reach, library: &str, emulate: bool) -> Self {
+        let mut fields = BTreeSet::new();
+        for function in &reach.functions {
+            fields.extend(Touched::by_proc(&function.proc).all());
+        }
+        let mut configs: Vec<Config> = Vec::new();
+        for field in fields {
+            if !configs.contains(field.config()) {
+                configs.push(field.config().clone());
+            }
+        }
+        configs.sort_by(|a, b| a.name().cmp(b.name()));
+        Context { type_name: format!("{}_Context", names::identifier(library)), configs, emulate }
+    }
+
+    fn has_memory(&self, config: &Config) -> bool {
+        self.emulate || config.is_readwrite()
+    }
+
+    /// The type behind the first parameter of every function.
+    pub fn type_name(&self) -> &str {
+        match self.configs.iter().any(|config| self.has_memory(config)) {
+            true => &self.type_name,
+            false => "void",
+        }
+    }
+
+    /// The struct as text of the header; empty when no config has memory.
+    pub fn definition(&self) -> String {
+        if self.type_name() == "void" {
+            return String::new();
+        }
+        let mut text = format!("typedef struct {} {{ \n\n", self.type_name);
+        for config in &self.configs {
+            if !self.has_memory(config) {
+                text.push_str(&format!("// config '{}' is not materialized\n\n", config.name()));
+                continue;
+            }
+            let name = config_name(config);
+            text.push_str(&format!("    struct {name} {{\n"));
+            for (field, c_name) in field_names(config) {
+                text.push_str(&format!("        {} {c_name};\n", field.ty().c_type()));
+            }
+            text.push_str(&format!("    }} {name};\n\n"));
+        }
+        text.push_str(&format!("}} {};\n", self.type_name));
+        text
+    }
+
+    /// Two configs of one name, and uses outside instructions of configs without memory.
+    pub fn check(&self, emitted: &[&Proc], errors: &mut Vec<Diagnostic>) {
+        let mut seen: BTreeMap<&str, &Config> = BTreeMap::new();
+        for config in &self.configs {
+            if seen.insert(config.name(), config).is_some() {
+                let message = format!("two configs are named `{}`", config.name());
+                errors.push(Diagnostic::error(codes::CONFIG, message).hint("rename one of them"));
+            }
+        }
+        for proc in emitted {
+            self.check_uses(proc, errors);
+        }
+    }
+
+    fn check_uses(&self, proc: &Proc, errors: &mut Vec<Diagnostic>) {
+        let mut refuse = |field: &ConfigField, verb: &str, span: &Span| {
+            if !self.has_memory(field.config()) {
+                let message = format!("`{}` {verb} `{field}`, which has no memory", proc.name);
+                errors.push(Diagnostic::error(codes::CONFIG, message).at(span, "here").hint(
+                    "`@config(readwrite = False)` is state that only instructions touch; put this into an instruction",
+                ));
+            }
+        };
+        let mut read = |expr: &crate::loop_ir::Expr| {
+            visit::each_expr(expr, &mut |node| {
+                if let ExprKind::ReadConfig(field) = &node.kind {
+                    refuse(field, "reads", &node.span);
+                }
+            });
+        };
+        proc.preds.iter().for_each(&mut read);
+        visit::each_stmt(&proc.body, &mut |stmt| visit::each_own_expr(stmt, &mut read));
+        visit::each_stmt(&proc.body, &mut |stmt| {
+            if let StmtKind::WriteConfig { field, .. } = &stmt.kind {
+                refuse(field, "writes", &stmt.span);
+            }
+        });
+    }
+
+    /// The fields that C code holds, in the order in which the harness prints them.
+    pub fn fields(&self) -> Vec<ConfigField> {
+        self.configs.iter().filter(|config| self.has_memory(config)).flat_map(Config::fields).collect()
+    }
+}
+
+fn config_name(config: &Config) -> String {
+    names::unused(&names::identifier(config.name()), &names::is_reserved_variable)
+}
+
+/// The fields with their names in C.
+fn field_names(config: &Config) -> Vec<(ConfigField, String)> {
+    let mut taken = BTreeSet::new();
+    config
+        .fields()
+        .into_iter()
+        .map(|field| {
+            let name = names::unused(&names::identifier(field.name()), &|name| {
+                names::is_reserved_variable(name) || taken.contains(name)
+            });
+            taken.insert(name.clone());
+            (field, name)
+        })
+        .collect()
+}
+
+/// `C.field`, the path of a field inside the context.
+pub fn path(field: &ConfigField) -> String {
+    let names = field_names(field.config());
+    let name = names.into_iter().find(|(known, _)| known == field).map(|(_, name)| name).unwrap_or_default();
+    format!("{}.{name}", config_name(field.config()))
+}
