@@ -13,7 +13,7 @@ use exo_compiler::schedule::argument::RawValue;
 use exo_compiler::schedule::{Cursor, Kind, Operator, Procedure};
 use exo_compiler::symbol::Sym;
 
-use super::front::memories;
+use super::front::{config, memories};
 use super::places::{Visible, accesses, expressions, statements, visible};
 use super::shape::shape;
 
@@ -107,7 +107,10 @@ impl<'a> Chooser<'a> {
     /// A configuration field that the proc uses.
     fn config_field(&mut self) -> Option<ConfigField> {
         let used: Vec<ConfigField> = Touched::by_proc(self.proc()).all().into_iter().collect();
-        self.random.pick(&used).cloned()
+        match self.random.pick(&used).cloned() {
+            Some(field) if !self.chance(25) => Some(field),
+            Some(_) | None => self.random.pick(&config().fields()).cloned(),
+        }
     }
 
     fn chance(&mut self, percent: u64) -> bool {

@@ -5,9 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use exo_compiler::analysis::solver::Solver;
 use exo_compiler::checks;
+use exo_compiler::hardware::config::{Config, FieldType};
 use exo_compiler::hardware::extern_function::ExternFunction;
 use exo_compiler::hardware::instruction::Instruction;
 use exo_compiler::hardware::memory::{Memory, MemoryDefinition, MemoryKind};
+use exo_compiler::hardware::precision::Precision;
 use exo_compiler::loop_ir::Proc;
 use exo_compiler::symbol::Identity;
 use exo_compiler::typecheck::{self, HostValue};
@@ -24,6 +26,11 @@ impl Scope {
         let mut scope = Scope::default();
         for memory in memories() {
             scope.known.insert(memory.name().to_string(), HostValue::Memory(memory));
+        }
+        scope.known.insert(config().name().to_string(), HostValue::Config(config().clone()));
+        for field in config().fields() {
+            let name = format!("{}.{}", config().name(), field.name());
+            scope.known.insert(name, HostValue::ConfigField(field));
         }
         for function in ExternFunction::builtin() {
             scope.known.insert(function.name.clone(), HostValue::Extern(function.clone()));
@@ -63,6 +70,15 @@ pub fn memories() -> [Memory; 4] {
         })
     });
     [Memory::dram(), Memory::dram_stack(), Memory::dram_static(), register.clone()]
+}
+
+/// The config of random procs.
+pub fn config() -> &'static Config {
+    static CONFIG: OnceLock<Config> = OnceLock::new();
+    CONFIG.get_or_init(|| {
+        let fields = [("i", FieldType::Index), ("on", FieldType::Bool), ("s", FieldType::Data(Precision::F32))];
+        Config::new("Cfg", fields.map(|(name, ty)| (name.to_string(), ty)).to_vec(), true)
+    })
 }
 
 /// Makes an instruction of a proc, as `@instr("...")` does.

@@ -3,6 +3,7 @@
 //! Most of what comes out passes the front end. What does not is thrown away by the caller, so the generator aims at
 //! variety rather than at proof: it only keeps enough about ranges to stay in bounds most of the time.
 
+mod configuration;
 mod expressions;
 mod idioms;
 mod library;

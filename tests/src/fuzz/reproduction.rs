@@ -9,9 +9,20 @@ use exo_compiler::schedule::argument::RawValue;
 
 use super::program::LIBRARY;
 
+/// What random procs use besides procs.
+const HEADER: &str = "REG = memory(\"REG\", can_read = False)
+
+@config
+class Cfg:
+    i: index
+    on: bool
+    s: f32
+
+";
+
 /// The module's text. It needs nothing but itself; a step that was wrong makes `check_equal` or the step fail.
 pub(super) fn module(operator: &str, before: &Proc, raw: &RawArguments) -> String {
-    let mut out = String::from("REG = memory(\"REG\", can_read = False)\n\n");
+    let mut out = String::from(HEADER);
     for (text, template) in LIBRARY {
         match template {
             Some(template) => out += &format!("@instr({template:?})\n{text}\n"),
@@ -26,6 +37,9 @@ pub(super) fn module(operator: &str, before: &Proc, raw: &RawArguments) -> Strin
     out += &format!("\n@proc\n{}\n", print::proc(&plain));
     let name = &before.name;
     out += &format!("result = {}\nprint(result)\n", call(operator, name, raw));
+    if operator == "extract_subproc" {
+        out += "result = result[0]\n";
+    }
     if !matches!(operator, "partial_eval" | "transpose") {
         out += &format!("check_equal({name}, result)\n");
     }

@@ -6,7 +6,7 @@ use super::{Buffer, Extent, Generator, Runner};
 impl Generator<'_> {
     /// A shape that some operator is made for.
     pub(super) fn idiom(&mut self, depth: usize) {
-        match self.random.below(24) {
+        match self.random.below(26) {
             0 => self.instruction_shape(depth),
             1 => self.dot_product(depth),
             2 => self.neighbours(depth),
@@ -30,6 +30,7 @@ impl Generator<'_> {
             20 => self.window_chain(depth),
             21 => self.stride_branch(depth),
             22 => self.parallel_rows(depth),
+            23 | 24 => self.configured(depth),
             _ => {
                 self.push(depth, "pass");
                 self.write(depth);
@@ -55,6 +56,7 @@ impl Generator<'_> {
             "stage_mem" => self.strided(depth),
             "sink_alloc" | "lift_alloc" | "autolift_alloc" | "inline_assign" => self.producer(depth),
             "reorder_loops" | "mult_loops" | "lift_scope" => self.nest(depth),
+            "write_config" | "bind_config" | "delete_config" => self.configured(depth),
             "delete_buffer" => self.unused(depth),
             "reuse_buffer" => self.two_lives(depth),
             "unroll_buffer" | "mult_dim" => self.small_array(depth),

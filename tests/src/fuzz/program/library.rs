@@ -130,4 +130,17 @@ pub const LIBRARY: &[(&str, Option<&str>)] = &[
 ",
         Some("mac4({d_data}, {a_data}, {b_data});"),
     ),
+    (
+        "def set_cfg(v: index):
+    Cfg.i = v
+",
+        Some("set_cfg({v});"),
+    ),
+    (
+        "def use_cfg(n: size, d: [f32][n] @ DRAM):
+    if Cfg.i >= 0 and Cfg.i < n:
+        d[Cfg.i] += Cfg.s
+",
+        None,
+    ),
 ];
