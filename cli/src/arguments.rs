@@ -79,6 +79,18 @@ pub(crate) enum Command {
     /// Install and verify what Exo.toml and Exo.lock ask for
     #[command(alias = "sync")]
     Install,
+    /// Move packs to the newest versions that Exo.toml allows
+    Update(Update),
+    /// Write Exo.lock for Exo.toml, and install nothing
+    Lock,
+    /// List packs for which there is something newer
+    Outdated,
+    /// Say which chains of requirements bring a pack into the project
+    Why(OnePack),
+    /// Print what is known of a pack: versions, dependencies, digests
+    Info(OnePack),
+    /// Find packs by name, description and keywords
+    Search(Search),
     /// Compose kernels with targets and emit C
     Build(Build),
     /// Compile single files to C without a project
@@ -95,6 +107,10 @@ pub(crate) enum Command {
     Tree(Tree),
     /// Verify installed packs again
     Verify(Verify),
+    /// List what the project has to trust: waived checks, raw C, tests not run
+    Audit(Audit),
+    /// Print the script that completes commands and options in a shell
+    Completions(Completions),
     /// Look at the cache and clean it
     Cache(Cache),
     /// Say what this machine offers: solver, C compilers, emulators, cache, project
@@ -149,6 +165,33 @@ pub(crate) struct Remove {
     /// Remove from the dev-dependencies
     #[arg(long)]
     pub(crate) dev: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Update {
+    /// Move these packs only
+    #[arg(value_name = "PACK")]
+    pub(crate) packs: Vec<String>,
+    /// Move the one pack to this version, up or down
+    #[arg(long, value_name = "VERSION", requires = "packs")]
+    pub(crate) precise: Option<String>,
+    /// Accept that the raw C of a pack changes
+    #[arg(long)]
+    pub(crate) accept_raw_c: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OnePack {
+    /// Name of the pack
+    #[arg(value_name = "PACK")]
+    pub(crate) pack: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// Words that must all be there
+    #[arg(value_name = "WORD", required = true)]
+    pub(crate) words: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -222,6 +265,31 @@ pub(crate) struct Verify {
     /// Verify again where a verdict is cached
     #[arg(long)]
     pub(crate) no_cache: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// Fail where a pack asks for this to be trusted
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    pub(crate) deny: Vec<Trust>,
+}
+
+/// What a pack may ask to be trusted with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Trust {
+    /// Checks that an operator was told to skip
+    Waived,
+    /// C text of instructions and memories
+    RawC,
+    /// Tests that verification could not run
+    Unrun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// bash, zsh, fish, elvish or powershell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,12 @@
 //! One verb per file; this is the list of them.
 
 mod add;
+mod audit;
 mod build;
 mod cache;
 mod cc;
 mod check;
+mod completions;
 mod composition;
 mod doctor;
 mod explain;
@@ -12,16 +14,20 @@ mod help;
 mod init;
 mod install;
 mod new;
+mod outdated;
 mod output_manifest;
 mod pack_page;
 mod ready;
 mod remove;
 mod run;
+mod search;
 mod show;
 mod templates;
 mod test;
 mod tree;
+mod update;
 mod verify;
+mod why;
 
 use crate::arguments::Command;
 use crate::failure::{Exit, Outcome};
@@ -36,6 +42,14 @@ pub(crate) fn dispatch(command: Command, settings: &Settings, terminal: &Termina
         Command::Add(arguments) => add::run(&arguments, settings, terminal),
         Command::Remove(arguments) => remove::run(&arguments, settings, terminal),
         Command::Install => install::run(settings, terminal),
+        Command::Update(arguments) => update::run(&arguments, settings, terminal),
+        Command::Lock => update::lock(settings, terminal),
+        Command::Outdated => outdated::run(settings, terminal),
+        Command::Why(arguments) => why::run(&arguments.pack, settings, terminal),
+        Command::Info(arguments) => search::info(&arguments.pack, settings, terminal),
+        Command::Search(arguments) => search::run(&arguments.words, settings, terminal),
+        Command::Audit(arguments) => audit::run(&arguments, settings, terminal),
+        Command::Completions(arguments) => completions::run(&arguments, terminal),
         Command::Build(arguments) => build::run(&arguments, settings, terminal),
         Command::Cc(arguments) => cc::run(&arguments, settings, terminal),
         Command::Run(arguments) => run::run(&arguments, settings, terminal),

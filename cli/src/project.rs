@@ -4,12 +4,15 @@ pub(crate) mod find_root;
 pub(crate) mod layout;
 pub(crate) mod read;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use exo_compiler::source::SourceFile;
 use exo_index::lockfile::Lockfile;
 use exo_index::manifest::Manifest;
+use exo_index::name::PackName;
+use exo_index::version::Version;
 
 use crate::failure::{Failure, Outcome};
 use crate::filesystem::journal::{self, ProjectLock};
@@ -27,6 +30,8 @@ pub(crate) struct Project {
     pub(crate) lock: Option<Lockfile>,
     /// The lockfile's text as found, to tell whether it changes.
     pub(crate) lock_text: Option<String>,
+    /// Versions that must be chosen, whatever else would do: those of `exo update --precise`.
+    pub(crate) pinned: BTreeMap<PackName, Version>,
 }
 
 impl Project {

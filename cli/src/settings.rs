@@ -28,6 +28,15 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Commands whose work is to change Exo.lock cannot run with `--locked`.
+    pub(crate) fn may_change_lock(&self, command: &str) -> Outcome<()> {
+        if !self.locked {
+            return Ok(());
+        }
+        Err(Failure::usage(format!("--locked and --frozen refuse to change Exo.lock, which `{command}` has to"))
+            .hint("run it without that option"))
+    }
+
     /// Settles everything. The folder to start in must exist.
     pub(crate) fn resolve(global: &Global, environment: Environment) -> Outcome<Self> {
         let here = std::env::current_dir()

@@ -29,10 +29,7 @@ struct Wanted {
 }
 
 pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    if settings.locked {
-        return Err(Failure::usage("--locked and --frozen refuse to change Exo.lock, which `exo add` has to")
-            .hint("run it without that option"));
-    }
+    settings.may_change_lock("exo add")?;
     let (held, project) = Project::hold(settings, terminal)?;
     let registry = Registry::open(settings)?;
     let wanted = wanted(arguments, settings, &project, &registry)?;

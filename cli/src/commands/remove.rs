@@ -16,10 +16,7 @@ use crate::settings::Settings;
 use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Remove, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    if settings.locked {
-        return Err(Failure::usage("--locked and --frozen refuse to change Exo.lock, which `exo remove` has to")
-            .hint("run it without that option"));
-    }
+    settings.may_change_lock("exo remove")?;
     let (held, project) = Project::hold(settings, terminal)?;
     let kind = if arguments.dev { DependencyKind::Dev } else { DependencyKind::Normal };
     let mut text = project.manifest_file.text.clone();

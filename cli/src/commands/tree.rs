@@ -35,9 +35,7 @@ pub(super) fn run(arguments: &Tree, settings: &Settings, terminal: &Terminal) ->
         Some(wanted) => {
             let name = pack_name(wanted)?;
             let Some(pack) = lock.packs.get(&name) else {
-                let near: Vec<String> = lock.nearest(wanted).into_iter().map(str::to_string).collect();
-                let failure = Failure::refused(format!("`{name}` is not among the packs of this project"));
-                return Err(failure.hint(did_you_mean(&near).unwrap_or_else(|| "`exo tree` shows all of them".into())));
+                return Err(not_in_project(&name, &lock));
             };
             text.push_str(&format!("{name} {}\n", pack.version));
             view.below(&view.needed_by(&name), &|name| view.needed_by(name), "", "", &mut seen, &mut text);
@@ -45,6 +43,13 @@ pub(super) fn run(arguments: &Tree, settings: &Settings, terminal: &Terminal) ->
     }
     terminal.data(&text);
     Ok(Exit::Done)
+}
+
+/// The failure for a pack that the project does not use.
+pub(super) fn not_in_project(name: &PackName, lock: &Lockfile) -> Box<Failure> {
+    let near: Vec<String> = lock.nearest(name.as_str()).into_iter().map(str::to_string).collect();
+    let failure = Failure::refused(format!("`{name}` is not among the packs of this project"));
+    failure.hint(did_you_mean(&near).unwrap_or_else(|| "`exo tree` shows all of them".into()))
 }
 
 struct View<'a> {

@@ -201,6 +201,7 @@ fn settle(
         };
         request.fixed.insert(name.clone(), fixed);
     }
+    request.pinned.clone_from(&project.pinned);
     if let Some(lock) = &project.lock {
         request.preferred = lock.packs.iter().map(|(name, pack)| (name.clone(), pack.version.clone())).collect();
     }

@@ -23,6 +23,18 @@ struct Row {
     took: Duration,
 }
 
+/// What one pack asks to be trusted with.
+pub(crate) struct Trusted {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// Checks that were waived.
+    pub(crate) waived: usize,
+    /// Pieces of raw C.
+    pub(crate) raw_c: usize,
+    /// Tests, and parts of tests, that verification could not run.
+    pub(crate) unrun: usize,
+}
+
 /// Rows in dependency order.
 pub(crate) struct Summary {
     rows: Vec<Row>,
@@ -58,6 +70,18 @@ impl Summary {
             cached: result.cached,
             took: result.took,
         });
+    }
+
+    /// What each pack asks to be trusted with.
+    pub(crate) fn trusted(&self) -> Vec<Trusted> {
+        let trusted = |row: &Row| Trusted {
+            name: row.name.clone(),
+            version: row.version.clone(),
+            waived: row.waived,
+            raw_c: row.raw_c,
+            unrun: row.skipped.len(),
+        };
+        self.rows.iter().map(trusted).collect()
     }
 
     pub(crate) fn finish(&mut self) {

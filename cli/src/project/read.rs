@@ -38,7 +38,7 @@ fn parse(layout: Layout, manifest_text: String, lock_text: Option<String>) -> Ou
     let manifest = manifest(&manifest_file)
         .map_err(|failure| failure.note(format!("the project is `{}`", layout.root.display())))?;
     let lock = lock_text.as_deref().map(|text| Lockfile::parse(text).map_err(|error| lock_failure(text, error)));
-    Ok(Project { layout, manifest, manifest_file, lock: lock.transpose()?, lock_text })
+    Ok(Project { layout, manifest, manifest_file, lock: lock.transpose()?, lock_text, pinned: Default::default() })
 }
 
 /// Reads a manifest; all of its mistakes come back together.

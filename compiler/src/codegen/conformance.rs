@@ -10,6 +10,7 @@ use crate::codegen::intervals::Intervals;
 use crate::hardware::instruction::Instruction;
 use crate::hardware::memory::Memory;
 use crate::loop_ir::build;
+use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::expression::{Access, Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Lineage, Proc};
 use crate::loop_ir::statement::{Block, LoopMode, Stmt, StmtKind};
@@ -31,8 +32,15 @@ pub const WRAPPER_SUFFIX: &str = "_conformance";
 /// the body copies them into registers, executes the instruction, and copies them back.
 ///
 /// # Errors
-/// The reason, where a register parameter has an extent without upper bound.
+/// The reason, where a register parameter has an extent without upper bound, or the instruction needs configuration state
+/// that only instructions touch.
 pub fn wrapper(instruction: &Proc) -> Result<Arc<Proc>, String> {
+    let touched = Touched::by_proc(instruction);
+    if let Some(field) =
+        touched.reads.iter().find(|field| !field.config().is_readwrite() && !touched.writes.contains(field))
+    {
+        return Err(format!("it relies on `{field}`, which only instructions set; test it after the one that does"));
+    }
     let mut wrapper = Wrapper {
         intervals: Intervals::of(instruction),
         names: print::Names::of(instruction),

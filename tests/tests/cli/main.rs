@@ -9,3 +9,4 @@ mod installing;
 mod interruption;
 mod projects;
 mod resolving;
+mod updating;

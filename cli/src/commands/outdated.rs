@@ -1,0 +1,63 @@
+//! `exo outdated`: packs of the project for which there is something newer.
+
+use exo_index::lockfile::LockedSource;
+use exo_index::version::Version;
+use serde_json::json;
+
+use crate::builtin_packs::Registry;
+use crate::failure::{Exit, Outcome};
+use crate::install::plan;
+use crate::install::summary::layout;
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+/// A pack that is behind: what is locked, what `exo update` would lock, what the registry has.
+struct Row {
+    name: String,
+    locked: Version,
+    allowed: Version,
+    newest: Version,
+}
+
+pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let mut project = Project::open(settings)?;
+    let locked = plan::resolve(settings, terminal, &project, &project.manifest)?;
+    project.lock = None;
+    let unlocked = Settings { locked: false, ..settings.clone() };
+    let allowed = plan::resolve(&unlocked, terminal, &project, &project.manifest)?;
+    let registry = Registry::open(settings)?;
+    let mut rows = Vec::new();
+    for (name, pack) in &locked.packs {
+        if matches!(pack.source, LockedSource::Path(_)) {
+            continue;
+        }
+        let releases = registry.versions(name).map(|found| found.version()).filter(|version| !version.is_prerelease());
+        let newest = releases.max().unwrap_or(&pack.version).clone();
+        let allowed = allowed.packs.get(name).map_or(&pack.version, |found| &found.version).clone();
+        if newest > pack.version || allowed != pack.version {
+            rows.push(Row { name: name.to_string(), locked: pack.version.clone(), allowed, newest });
+        }
+    }
+    terminal.answer(|| text(&rows), || rows.iter().map(json).collect());
+    Ok(Exit::Done)
+}
+
+fn text(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return "all packs are at their newest version\n".to_string();
+    }
+    let mut table = vec![["pack", "locked", "allowed", "newest"].map(str::to_string)];
+    table.extend(
+        rows.iter()
+            .map(|row| [row.name.clone(), row.locked.to_string(), row.allowed.to_string(), row.newest.to_string()]),
+    );
+    layout(&table)
+}
+
+fn json(row: &Row) -> serde_json::Value {
+    json!({
+        "name": row.name, "locked": row.locked.to_string(),
+        "allowed": row.allowed.to_string(), "newest": row.newest.to_string(),
+    })
+}

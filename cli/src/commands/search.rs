@@ -1,0 +1,122 @@
+//! `exo search` and `exo info`: what packs there are, and what one of them is.
+
+use exo_index::manifest::{Manifest, PackKind};
+use exo_index::name::PackName;
+use serde_json::json;
+
+use crate::builtin_packs::{Registry, RegistryPack};
+use crate::commands::add::unknown_pack;
+use crate::commands::new::pack_name;
+use crate::failure::{Exit, Outcome};
+use crate::install::summary::layout;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+/// `exo search`: packs whose name, description or keywords have every word; best first.
+pub(super) fn run(words: &[String], settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let registry = Registry::open(settings)?;
+    let mut found: Vec<(usize, &RegistryPack)> =
+        registry.newest().filter_map(|pack| Some((score(&pack.manifest, words)?, pack.as_ref()))).collect();
+    found.sort_by(|(left, a), (right, b)| right.cmp(left).then_with(|| a.name().cmp(b.name())));
+    let found: Vec<&RegistryPack> = found.into_iter().map(|(_, pack)| pack).collect();
+    terminal.answer(
+        || match found.as_slice() {
+            [] => format!("no pack is about {}\n", words.join(" ")),
+            some => layout(&some.iter().map(|pack| row(pack)).collect::<Vec<_>>()),
+        },
+        || found.iter().map(|pack| summary(pack)).collect(),
+    );
+    Ok(if found.is_empty() { Exit::Refused } else { Exit::Done })
+}
+
+/// How well a pack fits all of the words; `None` when one of them is nowhere.
+fn score(manifest: &Manifest, words: &[String]) -> Option<usize> {
+    let pack = &manifest.pack;
+    let name = pack.name.value.to_string();
+    let description = pack.description.as_deref().unwrap_or_default().to_lowercase();
+    let mut score = 0;
+    for word in words.iter().map(|word| word.to_lowercase()) {
+        score += match () {
+            () if name == word => 100,
+            () if name.contains(&word) => 30,
+            () if pack.keywords.iter().any(|keyword| keyword.to_lowercase() == word) => 20,
+            () if description.contains(&word) => 10,
+            () => return None,
+        };
+    }
+    Some(score)
+}
+
+fn kind(pack: &RegistryPack) -> &'static str {
+    match pack.manifest.pack.kind {
+        PackKind::Target => "target",
+        PackKind::Schedule => "schedule",
+        PackKind::Kernel => "kernel",
+    }
+}
+
+fn row(pack: &RegistryPack) -> [String; 4] {
+    let description = pack.manifest.pack.description.clone().unwrap_or_default();
+    [pack.name().to_string(), pack.version().to_string(), kind(pack).to_string(), description]
+}
+
+fn summary(pack: &RegistryPack) -> serde_json::Value {
+    json!({
+        "name": pack.name().to_string(), "version": pack.version().to_string(), "kind": kind(pack),
+        "description": pack.manifest.pack.description, "keywords": pack.manifest.pack.keywords,
+    })
+}
+
+/// `exo info PACK`.
+pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let name = pack_name(name)?;
+    let registry = Registry::open(settings)?;
+    let Some(pack) = registry.newest().find(|pack| *pack.name() == name) else {
+        return Err(unknown_pack(&name, &registry));
+    };
+    let versions: Vec<String> = registry.versions(&name).rev().map(|found| found.version().to_string()).collect();
+    let needs: Vec<(PackName, String)> = pack
+        .manifest
+        .dependencies
+        .iter()
+        .map(|dependency| (dependency.name.clone(), dependency.requirement.to_string()))
+        .collect();
+    terminal.answer(
+        || page(pack, &versions, &needs),
+        || {
+            let mut value = summary(pack);
+            if let Some(object) = value.as_object_mut() {
+                object.insert("versions".into(), json!(versions));
+                let needs = needs.iter().map(|(name, requirement)| (name.to_string(), json!(requirement)));
+                object.insert("dependencies".into(), serde_json::Value::Object(needs.collect()));
+                object.insert("license".into(), json!(pack.manifest.pack.license));
+                object.insert("repository".into(), json!(pack.manifest.pack.repository));
+                object.insert("sha256".into(), json!(pack.sha256.to_string()));
+                object.insert("tree".into(), json!(pack.tree.to_string()));
+            }
+            value
+        },
+    );
+    Ok(Exit::Done)
+}
+
+fn page(pack: &RegistryPack, versions: &[String], needs: &[(PackName, String)]) -> String {
+    let about = &pack.manifest.pack;
+    let mut text = format!("{} {} ({})\n", pack.name(), pack.version(), kind(pack));
+    let mut line = |label: &str, value: &str| {
+        if !value.is_empty() {
+            text.push_str(&format!("{label:<13} {value}\n"));
+        }
+    };
+    line("description", about.description.as_deref().unwrap_or_default());
+    line("license", about.license.as_deref().unwrap_or_default());
+    line("repository", about.repository.as_deref().unwrap_or_default());
+    line("keywords", &about.keywords.join(", "));
+    line("versions", &versions.join(", "));
+    let needs: Vec<String> = needs.iter().map(|(name, requirement)| format!("{name} {requirement}")).collect();
+    line("dependencies", &needs.join(", "));
+    line("sha256", &pack.sha256.to_string());
+    line("tree", &pack.tree.to_string());
+    text.push_str(&format!("\n`exo add {0}` adds it, `exo help {0}` lists what it offers\n", pack.name()));
+    text
+}
