@@ -35,6 +35,7 @@ const SURVIVORS: &[(&str, &str)] = &[
     // Asked twice by one step.
     ("a `par` loop that a step made has no race", "operators that can make a race ask themselves"),
     ("expand_dim: CallsValid", "`BufferInBounds` asks about the calls that the buffer goes to"),
+    ("fuse: ConfigKept", "`Fission` asks whether the body keeps what the bounds read"),
     ("resize_dim: CallsValid", "`BufferInBounds` asks about the calls that the buffer goes to"),
     ("set_window: CallsValid", "the whole definition is checked again"),
     // Cannot fail.
