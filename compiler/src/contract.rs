@@ -140,6 +140,8 @@ pub struct OperatorHelp {
     pub summary: String,
     /// What it does, what must hold, where cursors go.
     pub text: String,
+    /// Name and meaning of the cursors that `rc = True` returns, in order.
+    pub results: Vec<(String, String)>,
     /// A module that shows it.
     pub example: String,
     /// What the example prints.

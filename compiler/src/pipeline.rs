@@ -9,6 +9,7 @@ pub use crate::contract::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::schedule::registry;
+use crate::schedule::results::described;
 use crate::script::host::Host;
 use crate::script::{build, report, testing_run};
 use crate::source::ModuleId;
@@ -100,6 +101,7 @@ pub fn operators() -> Vec<OperatorHelp> {
                 signature: registry::signature(*operator),
                 summary: help.summary.to_string(),
                 text: help.text.to_string(),
+                results: described(*operator).into_iter().map(|(name, meaning)| (name.to_string(), meaning)).collect(),
                 example: help.example.to_string(),
                 prints: help.prints.to_string(),
             }

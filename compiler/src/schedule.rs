@@ -3,6 +3,7 @@
 pub mod procedure;
 pub mod obligation;
 pub mod operator;
+pub mod results;
 pub mod target;
 pub mod reads;
 pub mod conversions;
@@ -16,6 +17,7 @@ pub use apply::apply;
 pub use obligation::{Obligation, Proposal};
 pub use operator::{Arguments, Default, Help, Kind, Operator, Parameter, Value};
 pub use procedure::{Cursor, Procedure};
+pub use results::Returned;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -46,6 +46,11 @@ impl SourceFile {
         Arc::new(SourceFile { display_name: display_name.into(), text, line_starts })
     }
 
+    /// Whether the text was handed to a function, such as a pattern, rather than read from a file.
+    pub fn is_passed_text(&self) -> bool {
+        self.display_name.starts_with('<')
+    }
+
     /// One-based line and zero-based column (in characters) of a byte offset.
     pub fn line_column(&self, offset: u32) -> (usize, usize) {
         let line = self.line_starts.partition_point(|start| *start <= offset).max(1);

@@ -16,7 +16,11 @@ fn operators() -> String {
     let operators = pipeline::operators();
     let mut page = format!(
         "# Scheduling operators\n\n{MADE}\n\nEach takes a proc and returns a new one that computes the same, or refuses. \
-         `exo help OPERATOR` prints one entry.\n\n| operator | |\n|---|---|\n"
+         `exo help OPERATOR` prints one entry.\n\nEach also takes `rc = True` and then returns the proc and a record of cursors into it, \
+         under the names that its entry gives: `p, made = divide_loop(p, \"i\", 8, [\"io\", \"ii\"], rc = True)` and then \
+         `made.inner`, or `p, (outer, inner, tail) = ...`. What a step did not make is an invalid cursor. A few take \
+         `unsafe_skip_check = True`, which takes their condition on trust: it is recorded, printed in the C, counted by \
+         `exo check`, and denied in dependencies.\n\n| operator | |\n|---|---|\n"
     );
     for operator in &operators {
         let _ = writeln!(page, "| [`{0}`](#{0}) | {1} |", operator.name, operator.summary.replace('|', "\\|"));
@@ -37,11 +41,20 @@ fn operator_entry(operator: &OperatorHelp) -> String {
     for paragraph in operator.text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let _ = writeln!(entry, "{paragraph}\n");
     }
+    let _ = writeln!(entry, "{}\n", results(operator));
     if !operator.example.is_empty() {
         let _ = writeln!(entry, "```python\n{}\n```\n\nprints\n", operator.example.trim_end());
         let _ = writeln!(entry, "```python\n{}\n```", operator.prints.trim_end());
     }
     entry
+}
+
+fn results(operator: &OperatorHelp) -> String {
+    let results: Vec<String> = operator.results.iter().map(|(name, meaning)| format!("`{name}` ({meaning})")).collect();
+    match results.is_empty() {
+        true => "With `rc = True`: an empty record.".to_string(),
+        false => format!("With `rc = True`: {}.", results.join(", ")),
+    }
 }
 
 fn capitalised(text: &str) -> String {

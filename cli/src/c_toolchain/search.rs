@@ -44,11 +44,8 @@ pub(crate) struct Here {
 
 impl Here {
     pub(crate) fn look() -> Self {
-        let installed = |root: &&str| std::path::Path::new(root).join("simde/x86/avx512.h").is_file();
-        Here {
-            features: machine_features(),
-            simde: ["/usr/include", "/usr/local/include"].iter().any(|root| installed(&root)),
-        }
+        let installed = |root: &str| std::path::Path::new(root).join("simde/x86/avx512.h").is_file();
+        Here { features: machine_features(), simde: ["/usr/include", "/usr/local/include"].into_iter().any(installed) }
     }
 }
 
@@ -279,7 +276,7 @@ mod tests {
         let gcc = format!("{triple}-gcc");
         let (_folder, environment) = environment_with(&[&gcc, "clang", &format!("qemu-{foreign}")]);
         let found = search(&environment, &here(&[], false), &wanted).unwrap();
-        assert_eq!(found.compiler, [gcc.clone()]);
+        assert_eq!(found.compiler, std::slice::from_ref(&gcc));
         assert_eq!(found.runner_name(), format!("qemu-{foreign}"));
         wanted.compiler = "clang".into();
         wanted.cpu = "max,sve256=on".into();

@@ -78,6 +78,7 @@ fn operator_json(operator: &OperatorHelp) -> serde_json::Value {
     json!({
         "name": operator.name, "signature": operator.signature,
         "summary": operator.summary, "text": operator.text,
+        "results": operator.results.iter().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect::<Vec<_>>(),
     })
 }
 
@@ -89,7 +90,11 @@ fn page(terminal: &Terminal, operator: &OperatorHelp) {
             let lines = lines.map(|line| if line.starts_with(' ') { line.to_string() } else { wrapped(line, WIDTH) });
             let text = lines.collect::<Vec<_>>().join("\n");
             let rest = if text.is_empty() { String::new() } else { format!("\n{text}\n") };
-            format!("{}\n\n{}\n{rest}", operator.signature, operator.summary)
+            let results: String =
+                operator.results.iter().map(|(name, meaning)| format!("  {name}: {meaning}\n")).collect();
+            let results =
+                if results.is_empty() { results } else { format!("\nwith rc = True also returns\n{results}") };
+            format!("{}\n\n{}\n{rest}{results}", operator.signature, operator.summary)
         },
         || operator_json(operator),
     );

@@ -42,6 +42,10 @@ pub enum Question {
     DeadBetweenIterations { side: Side, scope: Path, buffer: Sym },
     /// The block writes every element of the window of the buffer before it reads any of them.
     FilledFirst { side: Side, block: BlockPlace, buffer: Sym, window: Vec<Access> },
+    /// Nothing in the block, through windows and calls too, reads or writes the window of the buffer.
+    Untouched { side: Side, block: BlockPlace, buffer: Sym, window: Vec<Access> },
+    /// Any iteration of the loop may run again, and again, after iterations that are less than `within` behind it.
+    Recompute { side: Side, scope: Path, within: Expr },
     /// Dimension `dim` of the buffer allocated at `at` may be folded: its index `e` becomes `e % size`.
     Folds { side: Side, at: Path, buffer: Sym, dim: usize, size: i64 },
     /// The data expressions have the same values at the statement `to` as at the statement `from`.
@@ -64,6 +68,8 @@ pub struct Unproven {
     pub hint: Option<String>,
     /// The solver gave up: the condition may hold.
     pub unknown: bool,
+    /// `condition` says what is wrong with the new procedure, rather than what could not be shown.
+    pub is_fault: bool,
 }
 
 impl Unproven {

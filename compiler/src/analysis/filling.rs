@@ -49,7 +49,7 @@ pub(crate) fn filled_first(
 }
 
 /// An arbitrary element of the window, as an access of the buffer that owns it.
-fn element(facts: &Facts, buffer: &Sym, window: &[Access]) -> Option<Cell> {
+pub(crate) fn element(facts: &Facts, buffer: &Sym, window: &[Access]) -> Option<Cell> {
     let alias = facts.scope.window(buffer, window)?;
     let mut guard = Vec::new();
     let mut free: Vec<Linear> = Vec::new();

@@ -101,6 +101,8 @@ pub(crate) struct Pair {
     pub(crate) facts: Facts,
     pub(crate) early: Effects,
     pub(crate) late: Effects,
+    /// The iterator's value in the later one.
+    pub(crate) later: Linear,
 }
 
 /// Two iterations of a loop, the first before the second.
@@ -117,7 +119,7 @@ pub(crate) fn pair(proc: &Proc, scope: &Path, solver: &mut Solver) -> Option<Pai
         bounds(&facts.clone(), looped, symbol).into_iter().for_each(|formula| facts.add(formula));
     }
     before(looped.iter, later).into_iter().for_each(|formula| facts.add(formula));
-    Some(Pair { facts, early, late })
+    Some(Pair { facts, early, late, later: Linear::symbol(later) })
 }
 
 /// Answers [`Question::IndependentIterations`](crate::analysis::conditions::Question::IndependentIterations).

@@ -4,7 +4,9 @@ use crate::analysis::conditions::{Question, Side, Unproven};
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
 use crate::analysis::solver::Solver;
-use crate::analysis::{commute, filling, fission, folding, idempotence, iterations, liveness, stability};
+use crate::analysis::{
+    commute, filling, fission, folding, idempotence, iterations, liveness, recompute, stability, untouched,
+};
 use crate::checks::definition;
 use crate::cursor::Path;
 use crate::loop_ir::{Expr, Proc};
@@ -26,6 +28,8 @@ impl Question {
             | Question::DeadAfter { side, .. }
             | Question::DeadBetweenIterations { side, .. }
             | Question::FilledFirst { side, .. }
+            | Question::Untouched { side, .. }
+            | Question::Recompute { side, .. }
             | Question::Folds { side, .. }
             | Question::Unchanged { side, .. }
             | Question::ConfigKept { side, .. }
@@ -60,6 +64,10 @@ impl Question {
             Question::FilledFirst { block, buffer, window, .. } => {
                 filling::filled_first(proc, block, buffer, window, solver)
             }
+            Question::Untouched { block, buffer, window, .. } => {
+                untouched::untouched(proc, block, buffer, window, solver)
+            }
+            Question::Recompute { scope, within, .. } => recompute::recompute(proc, scope, within, solver),
             Question::Unchanged { from, to, exprs, .. } => stability::unchanged(proc, from, to, exprs, solver),
         }
     }

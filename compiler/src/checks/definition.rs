@@ -266,11 +266,11 @@ fn walk(proc: &Proc, scope: Scope, solver: &mut Solver) -> Result<(), Unproven> 
     match walk.failures.into_iter().next() {
         None => Ok(()),
         Some(failure) => {
-            let condition = match failure.unproven.condition.as_str() {
-                "" => failure.message,
-                condition => format!("{condition} ({})", failure.message),
+            let (condition, is_fault) = match failure.unproven.condition.as_str() {
+                "" => (failure.message, true),
+                condition => (format!("{condition} ({})", failure.message), false),
             };
-            Err(Unproven { condition, ..failure.unproven })
+            Err(Unproven { condition, is_fault, ..failure.unproven })
         }
     }
 }

@@ -173,6 +173,12 @@ impl GapPlace {
             },
         ))
     }
+
+    /// The path of the first statement that is inserted here.
+    pub fn inserted(&self) -> Option<Path> {
+        let (parent, orelse, at) = self.insertion()?;
+        Some(parent.child(Step::statement(orelse, at)))
+    }
 }
 
 /// Which list of expressions a run belongs to.

@@ -70,6 +70,8 @@ codes! {
         "The reference interpreter ran both procs on the same inputs and the outputs differ.";
     LIBRARY = "E0308", "refused by a library",
         "Library code called `refuse(...)`; the message is the library's own, and `attempt` sees it like any other refusal.";
+    UNRELATED_CURSOR = "E0309", "cursor of another procedure",
+        "The cursor belongs to a proc that the given one does not derive from: another definition, a version that was made from another branch of the schedule, or one that lies before `partial_eval`, `add_assertion` or `transpose`, which begin a new history. Find the place again in the proc at hand.";
     // 04xx: host code
     HOST = "E0401", "error in host code",
         "Starlark code failed: a wrong type, a missing key, a wrong number of arguments.";

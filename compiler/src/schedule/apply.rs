@@ -12,8 +12,9 @@ use crate::loop_ir::validate::validate;
 use crate::loop_ir::{Lineage, Proc, configuration, extent};
 use crate::schedule::argument::{self, RawValue, written};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
-use crate::schedule::operator::{Operator, Value};
+use crate::schedule::operator::Operator;
 use crate::schedule::procedure::{HistoryStep, Procedure};
+use crate::schedule::results;
 use crate::symbol::Identity;
 
 /// Arguments of one call as the script wrote them.
@@ -43,10 +44,10 @@ pub fn apply(
 ) -> Result<Procedure, Refusal> {
     let mut call = Call { operator, procedure, written: arguments.written(), place: None };
     let processed = argument::process(operator, procedure, &arguments).map_err(|refusal| call.explained(refusal))?;
-    call.place = processed.values.iter().find_map(|(_, value)| place_of(value));
+    call.place = processed.values.iter().find_map(|(_, value)| value.place());
     let proposal =
         operator.propose(procedure.ir(), &processed, solver).map_err(|refusal| call.explained(call.marked(refusal)))?;
-    let Proposal { edited, obligation, relation } = proposal;
+    let Proposal { edited, obligation, relation, results } = proposal;
     let (mut proc, forward) = edited.finish();
     if let Some(limit) = extent::exceeded(&proc) {
         return Err(call.explained(too_large(operator.name(), &limit)));
@@ -55,6 +56,11 @@ pub fn apply(
         return Err(call.explained(dependent(operator.name(), &name)));
     }
     validate(&proc).map_err(|law| call.explained(broken(operator.name(), &law)))?;
+    let results = match operator.results() {
+        [] => results::carried(operator, &processed, &forward, &proc),
+        own if own.len() == results.len() && results::all_exist(&results, &proc) => results,
+        _ => return Err(call.explained(broken(operator.name(), "it hands back places that do not exist"))),
+    };
     let waived = call.discharge(obligation, procedure.ir(), &proc, solver)?;
     proc.lineage = lineage(&proc.lineage, relation, waived);
     let step = HistoryStep {
@@ -63,6 +69,7 @@ pub fn apply(
         operator: operator.name(),
         arguments: call.written,
         place: arguments.place,
+        results,
     };
     Ok(Procedure::derived(Arc::new(proc), step))
 }
@@ -186,7 +193,11 @@ impl Call<'_> {
 /// The refusal for a condition on `proc` that was not shown.
 fn unshown(operator: &str, unproven: Unproven, proc: &Proc) -> Refusal {
     let verb = if unproven.unknown { "could not decide whether" } else { "cannot show that" };
-    let mut diagnostic = Diagnostic::error(codes::REFUSED, format!("`{operator}` {verb} {}", unproven.condition));
+    let message = match unproven.is_fault {
+        true => format!("after `{operator}`, {}", unproven.condition),
+        false => format!("`{operator}` {verb} {}", unproven.condition),
+    };
+    let mut diagnostic = Diagnostic::error(codes::REFUSED, message);
     if let Some(counterexample) = &unproven.counterexample {
         diagnostic = diagnostic.note(format!("it fails for {counterexample}"));
     }
@@ -195,27 +206,6 @@ fn unshown(operator: &str, unproven: Unproven, proc: &Proc) -> Refusal {
     }
     diagnostic.hints.extend(unproven.hint);
     Refusal::new(RefusalKind::Scheduling, operator, diagnostic)
-}
-
-fn place_of(value: &Value) -> Option<Place> {
-    match value {
-        Value::Path(at) => Some(Place::Node(at.clone())),
-        Value::Block(block) => Some(Place::Block(block.clone())),
-        Value::Gap(gap) => Some(Place::Gap(gap.clone())),
-        Value::Arg(at) => Some(Place::Arg(*at)),
-        Value::List(values) => values.iter().find_map(place_of),
-        Value::None
-        | Value::Text(_)
-        | Value::Int(_)
-        | Value::Bool(_)
-        | Value::Memory(_)
-        | Value::Config(_)
-        | Value::ConfigField(_)
-        | Value::Precision(_)
-        | Value::Procedure(_)
-        | Value::Expr(_)
-        | Value::Window { .. } => None,
-    }
 }
 
 #[cfg(test)]

@@ -229,6 +229,7 @@ impl Reader<'_> {
             },
             Kind::ConfigField(config) => self.config_field(config, raw),
             Kind::NewExpr(context) => self.new_expr(context, raw),
+            Kind::NewExprOrWindow(context) => self.new_argument(context, raw),
             Kind::Window(context) => self.window(context, raw),
             Kind::Stmt
             | Kind::Block(_)

@@ -3,6 +3,7 @@
 use crate::analysis::conditions::Question;
 use crate::cursor::Editor;
 use crate::loop_ir::Proc;
+use crate::schedule::results::Returned;
 
 /// Why an edit keeps the meaning of the procedure.
 ///
@@ -43,11 +44,24 @@ pub struct Proposal {
     pub edited: Editor,
     pub obligation: Obligation,
     pub relation: Relation,
+    /// The operator's own results, in the order of [`Operator::results`](crate::schedule::Operator::results), as places
+    /// of the edited copy.
+    pub results: Vec<Returned>,
 }
 
 impl Proposal {
     /// Edits after which the procedure is equal, given the obligation.
     pub fn same(edited: Editor, obligation: Obligation) -> Self {
-        Proposal { edited, obligation, relation: Relation::Same }
+        Proposal::related(edited, obligation, Relation::Same)
+    }
+
+    /// Edits after which the procedure stands in a relation to the old one, given the obligation.
+    pub fn related(edited: Editor, obligation: Obligation, relation: Relation) -> Self {
+        Proposal { edited, obligation, relation, results: Vec::new() }
+    }
+
+    /// With the places that `rc = True` hands back.
+    pub fn returning(self, results: Vec<Returned>) -> Self {
+        Proposal { results, ..self }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::analysis::solver::Solver;
 use crate::cursor::editor::NoSuchPlace;
-use crate::cursor::{BlockPlace, GapPlace, Path};
+use crate::cursor::{BlockPlace, GapPlace, Path, Place};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::config::{Config, ConfigField};
 use crate::hardware::memory::Memory;
@@ -29,6 +29,12 @@ pub trait Operator: Sync {
     /// `solver` is for deciding *which* edit to propose (is a guard needed, is an access inside the window); the proof
     /// that the edit is right belongs into the obligation.
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal>;
+
+    /// Name and meaning of the cursors that `rc = True` hands back, in order; the proposal gives the places. An operator
+    /// that only moves or changes what it was given needs none: its place arguments are handed back, carried forward.
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
 
     /// A further procedure that a committed step made, which users get beside the result. Most operators make none.
     fn further(&self, before: &Proc, after: &Proc) -> Option<Arc<Proc>> {
@@ -117,6 +123,8 @@ pub enum Kind {
     /// A new expression (number, text, or `FormattedExprStr`) in the scope before the statement given by the parameter of
     /// this name.
     NewExpr(&'static str),
+    /// What `NewExpr` accepts, or a window as text: an argument of a new call.
+    NewExprOrWindow(&'static str),
     /// A window as text (`"x[0:8, i]"`) in the scope before the statement given by the parameter of this name.
     Window(&'static str),
 }
@@ -145,6 +153,30 @@ pub enum Value {
         name: Sym,
         idx: Vec<Access>,
     },
+}
+
+impl Value {
+    /// The place that the value is; the first one of a list.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Value::Path(at) => Some(Place::Node(at.clone())),
+            Value::Block(block) => Some(Place::Block(block.clone())),
+            Value::Gap(gap) => Some(Place::Gap(gap.clone())),
+            Value::Arg(at) => Some(Place::Arg(*at)),
+            Value::List(values) => values.iter().find_map(Value::place),
+            Value::None
+            | Value::Text(_)
+            | Value::Int(_)
+            | Value::Bool(_)
+            | Value::Memory(_)
+            | Value::Config(_)
+            | Value::ConfigField(_)
+            | Value::Precision(_)
+            | Value::Procedure(_)
+            | Value::Expr(_)
+            | Value::Window { .. } => None,
+        }
+    }
 }
 
 /// The processed arguments of one call, by parameter name. Kinds were checked, so a missing or ill-typed one is a bug

@@ -8,3 +8,6 @@ pub mod loops;
 pub mod procedures;
 pub mod simplify;
 pub mod statements;
+
+#[cfg(test)]
+mod tests;

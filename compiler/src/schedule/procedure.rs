@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cursor::{Forward, Place, forward, path};
 use crate::loop_ir::Proc;
+use crate::schedule::results::Returned;
 
 /// A procedure with its history. Cheap to clone; immutable.
 #[derive(Clone)]
@@ -25,6 +26,8 @@ pub struct HistoryStep {
     pub arguments: String,
     /// The host line that asked for it, such as `src/lib.exo:12`; empty where there is none.
     pub place: String,
+    /// What `rc = True` hands back, as places of this version; names in [`results::described`](super::results::described).
+    pub results: Vec<Returned>,
 }
 
 impl Procedure {

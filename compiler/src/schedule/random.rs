@@ -219,7 +219,8 @@ impl Draw<'_> {
             Kind::Expr => self.expression(),
             Kind::Exprs if self.random.chance(2) => self.equal_expressions(),
             Kind::Exprs => self.expression(),
-            Kind::NewExpr(_) => Some(RawValue::Text(self.index_text())),
+            Kind::NewExprOrWindow(_) if self.random.chance(2) => self.window_text(),
+            Kind::NewExpr(_) | Kind::NewExprOrWindow(_) => Some(RawValue::Text(self.index_text())),
             Kind::Window(_) => self.window_text(),
         }
     }

@@ -19,11 +19,6 @@ pub fn roots(expr: &Expr, declarations: &Declarations) -> BTreeSet<Sym> {
     roots
 }
 
-/// Whether an expression reads the buffer behind a data name, at whatever index.
-pub fn reads_buffer(expr: &Expr, name: &Sym, declarations: &Declarations) -> bool {
-    declarations.root(name).is_some_and(|root| roots(expr, declarations).contains(&root))
-}
-
 /// The precisions of what an expression reads; literals take any.
 pub fn precisions(expr: &Expr, declarations: &Declarations) -> BTreeSet<Precision> {
     let mut found: BTreeSet<Precision> =

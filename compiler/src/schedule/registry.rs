@@ -8,18 +8,21 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &simplify::operator::Simplify,
     // statements
     &statements::insert_pass::InsertPass,
+    &statements::insert_noop_call::InsertNoopCall,
     &statements::delete_pass::DeletePass,
     &statements::reorder_stmts::ReorderStmts,
     &statements::merge_writes::MergeWrites,
     &statements::split_write::SplitWrite,
     &statements::fold_into_reduce::FoldIntoReduce,
     &statements::inline_assign::InlineAssign,
+    &statements::lift_reduce_constant::LiftReduceConstant,
     // annotations
     &annotations::set_precision::SetPrecision,
     &annotations::set_window::SetWindow,
     &annotations::set_memory::SetMemory,
     // loops
     &loops::divide_loop::DivideLoop,
+    &loops::divide_with_recompute::DivideWithRecompute,
     &loops::mult_loops::MultLoops,
     &loops::cut_loop::CutLoop,
     &loops::join_loops::JoinLoops,
@@ -27,6 +30,7 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &loops::reorder_loops::ReorderLoops,
     &loops::unroll_loop::UnrollLoop,
     &loops::fission::Fission,
+    &loops::autofission::Autofission,
     &loops::fuse::Fuse,
     &loops::remove_loop::RemoveLoop,
     &loops::add_loop::AddLoop,
@@ -35,6 +39,7 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &guards::lift_scope::LiftScope,
     &guards::eliminate_dead_code::EliminateDeadCode,
     &guards::specialize::Specialize,
+    &guards::add_unsafe_guard::AddUnsafeGuard,
     // buffers
     &buffers::stage_mem::StageMem,
     &buffers::expand_dim::ExpandDim,
@@ -70,6 +75,32 @@ pub static OPERATORS: &[&dyn Operator] = &[
 /// The operator of this name.
 pub fn find(name: &str) -> Option<&'static dyn Operator> {
     OPERATORS.iter().copied().find(|operator| operator.name() == name)
+}
+
+/// The operator that users of older versions and of other compilers may look for under this name.
+pub fn known_as(name: &str) -> Option<&'static str> {
+    let found = match name {
+        "split" | "split_loop" | "tile" | "tile_loop" => "divide_loop",
+        "partition_loop" => "cut_loop",
+        "unroll" => "unroll_loop",
+        "reorder" | "interchange" | "permute_loops" => "reorder_loops",
+        "reorder_before" | "swap_stmts" => "reorder_stmts",
+        "parallelize" | "parallel" => "parallelize_loop",
+        "fuse_loop" | "fuse_loops" | "fuse_if" => "fuse",
+        "fission_loop" | "double_fission" | "fission_after" => "fission",
+        "lift_if" => "lift_scope",
+        "remove_if" | "assert_if" | "dce" => "eliminate_dead_code",
+        "bound_and_guard" => "add_unsafe_guard",
+        "bound_alloc" => "resize_dim",
+        "data_reuse" => "reuse_buffer",
+        "merge_reduce" => "merge_writes",
+        "set_typ" | "set_type" => "set_precision",
+        "parenthesis" => "left_reassociate_expr",
+        "stage_window" | "stage_assn" | "stage_expr" => "stage_mem",
+        "abstract" => "replace",
+        _ => return None,
+    };
+    Some(found)
 }
 
 /// `name(proc, parameter, other = default)`.

@@ -16,6 +16,7 @@ use crate::schedule::apply::{RawArguments, apply as apply_operator};
 use crate::schedule::argument::RawValue;
 use crate::schedule::procedure::{Cursor, Procedure};
 use crate::schedule::registry;
+use crate::schedule::results::{Returned, described};
 use crate::syntax::find::find;
 use crate::syntax::pattern::Pattern;
 use crate::testing::{dedent, known, messages, procs, procs_with};
@@ -174,6 +175,22 @@ pub(crate) fn cursor(procedure: &Procedure, pattern: &str) -> Cursor {
 pub(crate) fn gap_after(procedure: &Procedure, pattern: &str) -> Cursor {
     let Place::Node(anchor) = cursor(procedure, pattern).place else { panic!("{pattern} is not one statement") };
     Cursor { procedure: procedure.clone(), place: Place::Gap(GapPlace { anchor, side: Side::After }) }
+}
+
+/// What the last step hands back with `rc = True`: names, and what stands there, `-` for an invalid cursor.
+pub(crate) fn returned(procedure: &Procedure) -> Vec<(&'static str, String)> {
+    let step = procedure.step().expect("a step");
+    let names = described(registry::find(step.operator).expect("an operator"));
+    assert_eq!(names.len(), step.results.len(), "{}", step.operator);
+    let show = |place: &Place| {
+        let cursor = Cursor { procedure: procedure.clone(), place: place.clone() };
+        if *place == Place::Invalid { "-".to_string() } else { now(procedure, &cursor).expect("a place") }
+    };
+    let text = |result: &Returned| match result {
+        Returned::One(place) => show(place),
+        Returned::Many(places) => places.iter().map(show).collect::<Vec<_>>().join(" | "),
+    };
+    names.iter().zip(&step.results).map(|((name, _), result)| (*name, text(result))).collect()
 }
 
 /// The first line of the statement (or the text of the expression) that a cursor of an ancestor now points to; `None`

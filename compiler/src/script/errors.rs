@@ -3,6 +3,7 @@
 use starlark::ErrorKind;
 
 use crate::diagnostic::{Code, Diagnostic, Frame, Refusal, codes};
+use crate::schedule::registry;
 use crate::source::Span;
 
 /// A refusal on its way through the evaluator. `attempt` catches exactly this.
@@ -80,6 +81,8 @@ pub(crate) fn diagnostics(
         (None, None) => vec![host_error(error)],
     };
     for diagnostic in &mut found {
+        let calls = place.iter().chain(stack.iter().rev().map(|frame| &frame.span));
+        point_into_call(diagnostic, calls);
         if diagnostic.primary.is_none()
             && let Some(place) = &place
         {
@@ -90,6 +93,27 @@ pub(crate) fn diagnostics(
         }
     }
     found
+}
+
+/// A pattern or fragment is read as a text of its own. Where a call spells it out, the caret belongs there.
+fn point_into_call<'a>(diagnostic: &mut Diagnostic, calls: impl Iterator<Item = &'a Span>) {
+    let Some(label) = &mut diagnostic.primary else { return };
+    let Some(passed) = label.span.file.clone().filter(|file| file.is_passed_text()) else { return };
+    let Span { start, end, .. } = label.span;
+    let found = calls.filter_map(|call| {
+        let file = call.file.as_ref().filter(|file| !file.is_passed_text())?;
+        let written = file.text.get(call.start as usize..call.end as usize)?;
+        let at = call.start + written.find(passed.text.as_str())? as u32;
+        Some(Span::new(file, at + start, at + end))
+    });
+    if let Some(span) = { found }.next().filter(|_| !passed.text.is_empty()) {
+        label.span = span;
+        return;
+    }
+    // The text was put together by host code.
+    let (text, column) = (passed.text.clone(), passed.line_column(start).1 + 1);
+    diagnostic.primary = None;
+    diagnostic.notes.insert(0, format!("read from the text `{text}`, at character {column}"));
 }
 
 fn host_stack(error: &starlark::Error, locate: &dyn Fn(&starlark::codemap::FileSpan) -> Option<Span>) -> Vec<Frame> {
@@ -111,7 +135,25 @@ fn host_error(error: &starlark::Error) -> Diagnostic {
         _ if text.contains("tick") => limit("steps", "a loop or recursion that does not end"),
         _ if text.to_lowercase().contains("heap memory limit") => limit("memory", "a value that keeps growing"),
         _ if text.contains("ancel") => limit("time", "a loop or recursion that does not end"),
-        _ => Diagnostic::error(code_of(error), message),
+        _ => with_remedy(Diagnostic::error(code_of(error), message)),
+    }
+}
+
+/// Adds what to write instead, for mistakes about the names of operators.
+fn with_remedy(diagnostic: Diagnostic) -> Diagnostic {
+    let message = diagnostic.message.clone();
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match quoted.as_slice() {
+        ["proc", method] if registry::find(method).is_some() => {
+            diagnostic.hint(format!("operators are functions: write `{method}(p, ...)` instead of `p.{method}(...)`"))
+        }
+        [unknown] if diagnostic.code == codes::UNDEFINED_NAME => match registry::known_as(unknown) {
+            Some(operator) => diagnostic.hint(format!("the operator is called `{operator}`")),
+            None => diagnostic.hint(
+                "operators are listed by `exo help operators`; names of packs are imported: `from PACK import NAME`",
+            ),
+        },
+        _ => diagnostic,
     }
 }
 

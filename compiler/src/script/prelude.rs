@@ -193,7 +193,7 @@ fn natives(builder: &mut GlobalsBuilder) {
     /// A memory of user code; the C text comes from its functions. `fill` and `drain`: C templates for conformance tests,
     /// between a buffer `{register}` and dense `{elements}`, `{count}` of them, of extents `{d0}`, `{d1}`.
     fn memory<'v>(
-        #[starlark(require = pos)] name: &str,
+        name: &str,
         #[starlark(require = named, default = NoneOr::None)] alloc: NoneOr<Value<'v>>,
         #[starlark(require = named, default = NoneOr::None)] free: NoneOr<Value<'v>>,
         #[starlark(require = named, default = NoneOr::None)] window: NoneOr<Value<'v>>,

@@ -239,3 +239,90 @@ fn a_name_of_the_prelude_may_be_bound_again_and_exported() {
 fn f_strings_take_any_expression() {
     prints("x = [1, 2]\nprint(f\"{', '.join([str(v + 1) for v in x])}: {x[0]}\")\n", "2, 3: 1\n");
 }
+
+#[test]
+fn steps_hand_back_cursors() {
+    prints(
+        &format!(
+            "{COPY}
+p, made = divide_loop(copy, 'i', 4, ['io', 'ii'], tail = 'cut', rc = True)
+print(made.outer.name(), made.inner.name(), made.tail.kind, len(made), made[1] == made.inner, made)
+q, (outer, inner, tail) = divide_loop(copy, 'i', 4, ['io', 'ii'], rc = True)
+print(outer.name(), inner.name(), bool(tail), tail.kind)
+r, made = bind_expr(q, 'x[_]', 't', rc = True)
+print(made.alloc.kind, made.assign.rhs().text(), [read.text() for read in made.reads])
+s, made = rename(r, 'g', rc = True)
+print(s.name(), len(made), hasattr(made, 'x'))
+p, sub, made = extract_subproc(copy, 'y[_] = _', 'sub', rc = True)
+print(made.call.name(), sub.name(), type(divide_loop(copy, 'i', 4, ['io', 'ii'], rc = False)))
+"
+        ),
+        "io ii for 3 True cursors(outer, inner, tail)\nio ii False invalid\n\
+         alloc x[4 * io + ii] [\"t\"]\ng 0 False\nsub sub proc\n",
+    );
+    let refusal = refused(&format!("{COPY}\nrename(copy, 'g', rc = 1)\n"));
+    assert_eq!(refusal.message, "argument `rc` of `rename` must be True or False, not int");
+}
+
+/// The line and the marked text of a diagnostic.
+fn marked(diagnostic: &Diagnostic) -> (usize, String) {
+    let span = &diagnostic.primary.as_ref().unwrap().span;
+    let file = span.file.as_ref().unwrap();
+    (file.line_column(span.start).0, file.text[span.start as usize..span.end as usize].to_string())
+}
+
+#[test]
+fn mistakes_in_patterns_are_shown_where_they_are_written() {
+    let bad = refused(&format!("{COPY}\ncopy.find('y[ = _')\n"));
+    assert_eq!((bad.code, marked(&bad)), (codes::PATTERN, (7, "=".to_string())), "{bad:#?}");
+    let unknown = refused(&format!("{COPY}\ncut_loop(copy, 'i', 'n + m')\n"));
+    assert_eq!(marked(&unknown), (7, "m".to_string()), "{unknown:#?}");
+    // Through a library function: in the call that spells the text out.
+    let text = format!("{COPY}\ndef cut(p, at):\n    return cut_loop(p, 'i', at)\n\ncut(copy, 'n + m')\n");
+    let through = refused(&text);
+    assert_eq!(marked(&through), (10, "m".to_string()), "{through:#?}");
+    // Made by host code: the call is shown, and the text in a note.
+    let made = refused(&format!("{COPY}\ncut_loop(copy, 'i', 'n + ' + 'm')\n"));
+    assert_eq!(marked(&made).0, 7);
+    assert!(made.notes[0].contains("`n + m`, at character 5"), "{:?}", made.notes);
+}
+
+#[test]
+fn names_that_are_nearly_right() {
+    let method = refused(&format!("{COPY}\ncopy.divide_loop('i', 4, ['io', 'ii'])\n"));
+    assert!(method.hints[0].contains("`divide_loop(p, ...)`"), "{:?}", method.hints);
+    let old = refused(&format!("{COPY}\nsplit_loop(copy, 'i', 4)\n"));
+    assert_eq!(old.hints, ["the operator is called `divide_loop`"]);
+    assert!(refused("dvide_loop(1)\n").message.contains("did you mean `divide_loop`"));
+    assert!(refused("quux(1)\n").hints[0].contains("exo help operators"));
+    let size = refused(&format!("{COPY}\ncopy.partial_eval(n = True)\n"));
+    assert!(size.message.contains("`n` is not a bool"), "{}", size.message);
+    let nest = refused(&format!("{COPY}\nreorder_loops(copy, 'i')\n"));
+    assert!(nest.hints[0].contains("fission"), "{:?}", nest.hints);
+    let keyword = "
+m = memory(name = 'POOL', base = DRAM)
+print(m)
+";
+    let (_, diagnostics) = run(keyword);
+    assert!(diagnostics.is_empty(), "{diagnostics:#?}");
+}
+
+#[test]
+fn a_call_in_the_wrong_memory_is_said_the_right_way_round() {
+    let refusal = refused(
+        "
+@proc
+def zero(x: [f32][8] @ DRAM_STACK):
+    for i in seq(0, 8):
+        x[i] = 0.0
+
+@proc
+def f(y: f32[8]):
+    for i in seq(0, 8):
+        y[i] = 0.0
+
+replace(f, 'for i in _: _', zero)
+",
+    );
+    assert_eq!(refusal.message, "after `replace`, argument `x` of `zero` lives in DRAM but is expected in DRAM_STACK");
+}

@@ -6,4 +6,5 @@ pub(crate) mod cursor_methods;
 pub(crate) mod modules;
 pub(crate) mod operator;
 pub(crate) mod procedure;
+pub(crate) mod results;
 pub(crate) mod words;

@@ -129,13 +129,7 @@ impl<'a> Chooser<'a> {
     fn value(&mut self, kind: &Kind, parameter: &'static str) -> Option<RawValue> {
         match kind {
             Kind::Name => Some(RawValue::Text(self.name())),
-            Kind::Int => Some(RawValue::Int(match parameter {
-                "lo_dim_idx" => 1 - self.dim % 2,
-                _ => {
-                    self.dim = self.random.pick(&[0, 0, 0, 1, 1, 2, -1]).copied()?;
-                    self.dim
-                }
-            })),
+            Kind::Int => self.dimension(parameter).map(RawValue::Int),
             Kind::PositiveInt => Some(RawValue::Int(self.random.pick(&[1, 1, 2, 2, 3, 4, 4, 8]).copied()?)),
             Kind::Bool => Some(RawValue::Bool(self.random.one_in(2))),
             Kind::Text => Some(RawValue::Text(self.text())),
@@ -183,7 +177,11 @@ impl<'a> Chooser<'a> {
             Kind::WindowStmt => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Window { .. })),
             Kind::Expr => self.expr(parameter),
             Kind::Exprs => self.exprs(parameter),
-            Kind::NewExpr(context) => {
+            Kind::NewExprOrWindow(context) if self.chance(80) => {
+                let at = self.context(context)?;
+                self.window(&at).map(RawValue::Text)
+            }
+            Kind::NewExpr(context) | Kind::NewExprOrWindow(context) => {
                 let at = self.context(context)?;
                 Some(self.new_expr(parameter, &at))
             }
@@ -192,6 +190,14 @@ impl<'a> Chooser<'a> {
                 self.window(&at).map(RawValue::Text)
             }
         }
+    }
+
+    fn dimension(&mut self, parameter: &'static str) -> Option<i64> {
+        if parameter == "lo_dim_idx" {
+            return Some(1 - self.dim % 2);
+        }
+        self.dim = self.random.pick(&[0, 0, 0, 1, 1, 2, -1]).copied()?;
+        Some(self.dim)
     }
 
     /// An allocation that the operator can do something with, mostly.
@@ -249,7 +255,8 @@ impl<'a> Chooser<'a> {
             }
             return Some(RawValue::List(dims.into_iter().map(RawValue::Int).collect()));
         }
-        let length = length.unwrap_or(1 + self.random.below(2) as usize);
+        let most = if self.operator == "insert_noop_call" { 1 } else { 2 };
+        let length = length.unwrap_or(1 + self.random.below(most) as usize);
         let values: Option<Vec<RawValue>> = (0..length).map(|_| self.value(inner, parameter)).collect();
         values.map(RawValue::List)
     }
@@ -335,6 +342,10 @@ impl<'a> Chooser<'a> {
             ("replace", Some((_, Place::Block(block)))) => {
                 let wanted = shape(path::block(self.proc(), block)?);
                 self.library.iter().filter(|p| shape(&p.ir().body) == wanted).collect()
+            }
+            ("insert_noop_call", _) => {
+                let idle = |p: &&Procedure| matches!(p.ir().body.as_slice(), [s] if matches!(s.kind, StmtKind::Pass));
+                self.library.iter().filter(idle).collect()
             }
             _ => Vec::new(),
         };

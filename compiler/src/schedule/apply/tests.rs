@@ -84,7 +84,7 @@ impl Operator for Stranger {
         let whole = BlockPlace { parent: Path::root(), orelse: false, lo: 0, hi: proc.body.len() };
         edited.replace(&whole, vec![build::pass()]).unwrap();
         let obligation = Obligation::ByConstruction("another procedure");
-        Ok(Proposal { edited, obligation, relation: Relation::NewFamily })
+        Ok(Proposal::related(edited, obligation, Relation::NewFamily))
     }
 }
 

@@ -29,6 +29,17 @@ impl Reader<'_> {
         }
     }
 
+    /// An argument of a new call: an expression, or a window.
+    pub(super) fn new_argument(&self, context: &str, raw: &RawValue) -> Result<Value, Refusal> {
+        match raw {
+            RawValue::Text(text) if text.contains(':') => match self.window(context, raw)? {
+                Value::Window { name, idx } => Ok(Value::Expr(build::window(&name, idx))),
+                other => Ok(other),
+            },
+            other => self.new_expr(context, other),
+        }
+    }
+
     /// The expression that fills a hole; cursors of earlier versions are carried forward.
     fn hole(&self, cursor: &crate::schedule::procedure::Cursor) -> Result<Expr, Refusal> {
         match self.forwarded(cursor)? {
@@ -56,7 +67,10 @@ impl Reader<'_> {
         let at = match value {
             Value::Path(at) => at.statement(),
             Value::Block(block) => Some(block.statement(0)),
-            Value::Gap(gap) => Some(gap.anchor.clone()),
+            // What stands before the gap is visible in it, the anchor too where the gap is behind it.
+            Value::Gap(gap) => {
+                gap.insertion().map(|(parent, orelse, at)| parent.child(crate::cursor::Step::statement(orelse, at)))
+            }
             // The declaration of an argument: the scope before the first statement.
             Value::Arg(_) => Some(Path::root().child(crate::cursor::Step::Body(0))),
             Value::None

@@ -2,7 +2,7 @@
 
 use crate::cursor::path::{self, ExprList};
 use crate::cursor::{BlockPlace, Path, Place};
-use crate::diagnostic::Refusal;
+use crate::diagnostic::{Refusal, codes};
 use crate::loop_ir::{Stmt, StmtKind};
 use crate::schedule::argument::{RawValue, Reader};
 use crate::schedule::operator::{Kind, Value};
@@ -42,9 +42,13 @@ fn accepted(kind: &Kind) -> &'static str {
         | Kind::Config
         | Kind::ConfigField(_)
         | Kind::NewExpr(_)
+        | Kind::NewExprOrWindow(_)
         | Kind::Window(_) => "a place",
     }
 }
+
+/// How two loops come to be nested without anything between them.
+const PERFECT_NEST: &str = "split the other statements off the outer loop first: fission(p, gap), with `p.find_loop(...).before()` or `.after()`";
 
 impl Reader<'_> {
     pub(super) fn place(&self, kind: &Kind, raw: &RawValue) -> Result<Value, Refusal> {
@@ -85,10 +89,16 @@ impl Reader<'_> {
         }
         match self.procedure.forward(cursor) {
             Ok(cursor) => Ok(cursor.place),
-            Err(ForwardError::Unrelated) => Err(self.invalid_cursor(&format!(
-                "the cursor belongs to `{}`, which is not an earlier version of this procedure",
-                cursor.procedure.ir().name
-            ))),
+            Err(ForwardError::Unrelated) => {
+                let name = &cursor.procedure.ir().name;
+                let reason =
+                    format!("the cursor belongs to `{name}`, which is not an earlier version of this procedure");
+                let mut refusal = self.invalid_cursor(&reason);
+                if let Some(first) = refusal.diagnostics.first_mut() {
+                    first.code = codes::UNRELATED_CURSOR;
+                }
+                Err(refusal)
+            }
             Err(ForwardError::Gone) => {
                 Err(self.invalid_cursor("what the cursor pointed to was removed by an earlier step"))
             }
@@ -102,7 +112,9 @@ impl Reader<'_> {
             && let Some((outer, inner, nth)) = nested_names(text)
         {
             let found = self.named(&Pattern::nested_loops(outer, inner, nth))?;
-            let at = found.ok_or_else(|| self.no_match(format!("loop `{outer}` directly around a loop `{inner}`")))?;
+            let at = found.ok_or_else(|| {
+                self.no_match(format!("loop `{outer}` directly around a loop `{inner}`")).hint(PERFECT_NEST)
+            })?;
             return self.checked(kind, &at, &raw).map(Some);
         }
         let Some((name, nth)) = name_count(text) else { return Ok(None) };
@@ -189,7 +201,7 @@ impl Reader<'_> {
         let StmtKind::For { body, .. } = &outer.kind else { return Ok(()) };
         match body.as_slice() {
             [only] if matches!(only.kind, StmtKind::For { .. }) => Ok(()),
-            _ => Err(self.wrong_value("needs a loop whose body is exactly one loop")),
+            _ => Err(self.wrong_value("needs a loop whose body is exactly one loop").hint(PERFECT_NEST)),
         }
     }
 
@@ -265,6 +277,7 @@ fn fits(kind: &Kind, stmt: &Stmt) -> bool {
         | Kind::Config
         | Kind::ConfigField(_)
         | Kind::NewExpr(_)
+        | Kind::NewExprOrWindow(_)
         | Kind::Window(_) => false,
     }
 }

@@ -2,7 +2,9 @@
 
 pub mod reorder_stmts;
 pub mod delete_pass;
+pub mod insert_noop_call;
 pub mod insert_pass;
+pub mod lift_reduce_constant;
 pub mod inline_assign;
 pub mod merge_writes;
 pub mod split_write;

@@ -235,18 +235,20 @@ pub(crate) fn forward(procedure: &Procedure, cursor: &Cursor) -> starlark::Resul
     }
     procedure.forward(cursor).map_err(|error| {
         let name = &procedure.ir().name;
-        let (message, hint) = match error {
+        let (code, message, hint) = match error {
             ForwardError::Unrelated => (
+                codes::UNRELATED_CURSOR,
                 format!("the cursor belongs to a proc that `{name}` does not derive from"),
                 "find the place again in this proc; `rename`d copies keep cursors, `partial_eval` and \
                  `add_assertion` begin a new history",
             ),
             ForwardError::Gone => (
+                codes::INVALID_CURSOR,
                 format!("the place of the cursor no longer exists in `{name}`"),
                 "a step in between removed or rewrote it; find it again with `find`",
             ),
         };
-        let diagnostic = Diagnostic::error(codes::INVALID_CURSOR, message).hint(hint);
+        let diagnostic = Diagnostic::error(code, message).hint(hint);
         refused(Refusal::new(RefusalKind::InvalidCursor, "forward", diagnostic))
     })
 }

@@ -101,6 +101,19 @@ fn sub_block(cursor: &CursorValue, orelse: bool) -> starlark::Result<CursorValue
     }
 }
 
+/// Searches below a place.
+fn find_below<'v>(
+    cursor: &CursorValue,
+    pattern: &str,
+    many: bool,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<Value<'v>> {
+    match cursor.0.place {
+        Place::Invalid => Err(invalid()),
+        _ => cursor::find(&cursor.0.procedure, Some(&cursor.0.place), pattern, many, eval),
+    }
+}
+
 /// The declared type of an argument or allocation cursor, when it is data.
 fn data_type(cursor: &CursorValue) -> Option<DataType> {
     let proc = cursor.0.procedure.ir();
@@ -192,10 +205,7 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
         #[starlark(default = false)] many: bool,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
-        match this.0.place {
-            Place::Invalid => Err(invalid()),
-            _ => cursor::find(&this.0.procedure, Some(&this.0.place), pattern, many, eval),
-        }
+        find_below(this, pattern, many, eval)
     }
 
     fn find_all<'v>(
@@ -203,10 +213,7 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
         #[starlark(require = pos)] pattern: &str,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
-        match this.0.place {
-            Place::Invalid => Err(invalid()),
-            _ => cursor::find(&this.0.procedure, Some(&this.0.place), pattern, true, eval),
-        }
+        find_below(this, pattern, true, eval)
     }
 
     fn find_loop<'v>(
@@ -215,10 +222,7 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
         #[starlark(default = false)] many: bool,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
-        match this.0.place {
-            Place::Invalid => Err(invalid()),
-            _ => cursor::find(&this.0.procedure, Some(&this.0.place), &cursor::loop_pattern(pattern), many, eval),
-        }
+        find_below(this, &cursor::loop_pattern(pattern), many, eval)
     }
 
     fn next(this: &CursorValue, #[starlark(default = 1)] distance: i32) -> starlark::Result<CursorValue> {

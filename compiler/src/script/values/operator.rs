@@ -3,13 +3,16 @@
 use allocative::Allocative;
 use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
+use starlark::values::tuple::AllocTuple;
 use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::schedule::results::described;
 use crate::schedule::{Operator, Procedure};
 use crate::script::errors::refused;
 use crate::script::host::Host;
 use crate::script::values::procedure::ProcedureValue;
+use crate::script::values::results::ResultsValue;
 
 /// An operator of the registry.
 #[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -42,8 +45,11 @@ impl<'v> StarlarkValue<'v> for OperatorValue {
     ) -> starlark::Result<Value<'v>> {
         let mut positional: Vec<Value<'v>> = args.positions(eval.heap())?.collect();
         let mut named = Vec::new();
+        let mut wants_cursors = false;
         for (name, value) in args.names_map()? {
-            if name.as_str() == "proc" && positional.is_empty() {
+            if name.as_str() == "rc" {
+                wants_cursors = value.unpack_bool().ok_or_else(|| refused(not_a_flag(self.0.name(), value)))?;
+            } else if name.as_str() == "proc" && positional.is_empty() {
                 positional.push(value);
             } else {
                 named.push((name.as_str().to_string(), Host::raw(value)?));
@@ -59,15 +65,28 @@ impl<'v> StarlarkValue<'v> for OperatorValue {
         let host = Host::of(eval)?;
         let result = host.apply(self.0, &procedure.0, rest, named, host.place(eval))?;
         let further = self.0.further(procedure.0.ir(), result.ir());
-        let result = eval.heap().alloc(ProcedureValue(result));
-        Ok(match further {
-            None => result,
-            Some(proc) => {
-                let further = eval.heap().alloc(ProcedureValue(Procedure::new(proc)));
-                eval.heap().alloc((result, further))
-            }
+        let heap = eval.heap();
+        let cursors = wants_cursors.then(|| heap.alloc(cursors(self.0, &result)));
+        let result = heap.alloc(ProcedureValue(result));
+        let further = further.map(|proc| heap.alloc(ProcedureValue(Procedure::new(proc))));
+        let all: Vec<Value<'v>> = [Some(result), further, cursors].into_iter().flatten().collect();
+        Ok(match all.as_slice() {
+            [only] => *only,
+            several => heap.alloc(AllocTuple(several.iter().copied())),
         })
     }
+}
+
+/// What the operator hands back about the version that it just made.
+fn cursors(operator: &dyn Operator, result: &Procedure) -> ResultsValue {
+    let places = result.step().map(|step| step.results.clone()).unwrap_or_default();
+    let names = described(operator).into_iter().map(|(name, _)| name);
+    ResultsValue { procedure: result.clone(), results: names.zip(places).collect() }
+}
+
+fn not_a_flag(operator: &str, got: Value<'_>) -> Refusal {
+    let message = format!("argument `rc` of `{operator}` must be True or False, not {}", got.get_type());
+    Refusal::new(RefusalKind::Argument, operator, Diagnostic::error(codes::ARGUMENT, message))
 }
 
 pub(crate) fn not_a_proc(operator: &str, got: &str) -> Refusal {

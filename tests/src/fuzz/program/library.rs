@@ -27,6 +27,12 @@ pub const LIBRARY: &[(&str, Option<&str>)] = &[
         Some("fma4({d_data}, {a_data}, {b_data});"),
     ),
     (
+        "def hint4(d: [f32][4] @ DRAM):
+    pass
+",
+        None,
+    ),
+    (
         "def add_row(n: size, d: [f32][n] @ DRAM, s: [f32][n] @ DRAM):
     for t in seq(0, n):
         d[t] += s[t]

@@ -65,6 +65,6 @@ impl Operator for SetPrecision {
         // `R` stands for the default precision, so giving it that one changes nothing.
         let relation = if old.concrete() == precision.concrete() { Relation::Same } else { Relation::UpToPrecision };
         let question = Question::CallsValid { side: Side::After, under: Path::root() };
-        Ok(Proposal { edited, obligation: Obligation::Proven(vec![question]), relation })
+        Ok(Proposal::related(edited, Obligation::Proven(vec![question]), relation))
     }
 }

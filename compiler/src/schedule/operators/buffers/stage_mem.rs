@@ -10,6 +10,7 @@ use crate::cursor::path::{self, BlockPlace, Path, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::{Declarations, window_shape};
 use crate::loop_ir::{Access, BinaryOp, DataType, Expr, ExprKind, LoopMode, Proc, Stmt, StmtKind, build, visit};
+use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter, Value};
 use crate::schedule::operators::buffers::layout::positive;
@@ -44,8 +45,7 @@ impl Operator for StageMem {
             text: "Allocates `new_buf_name` before the block with one dimension for each interval of the window, \
                 redirects every access inside the window to it, and copies: in before the block, unless the block fills \
                 the whole window before it reads any of it, and out after the block, if the block writes. Every access to \
-                the buffer must lie inside the window or outside it, and no other name for the buffer may be used in the \
-                block. Copies are guarded where the window may reach over the edge of the buffer. With `accum = True` the \
+                the buffer must lie inside the window or outside it, and those under other names outside it. Copies are guarded where the window may reach over the edge of the buffer. With `accum = True` the \
                 block may only reduce into the window: the copy starts at zero and is added to the buffer at the end. \
                 Cursors to statements stay; cursors to redirected indices die.",
             example: "\
@@ -69,10 +69,19 @@ def f(x: f32[8, 8] @ DRAM, y: f32[8] @ DRAM):
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("alloc", "the allocation of the copy"),
+            ("load", "the code that fills it, or an invalid cursor where none is needed"),
+            ("block", "the block"),
+            ("store", "the code that copies it back, or an invalid cursor where none is needed"),
+        ]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let staged = Staged::read(proc, arguments)?;
-        staged.refuse_other_names(proc, arguments)?;
-        let mut redirected = Redirected::default();
+        let other_names = staged.has_other_names(proc, arguments)?;
+        let mut redirected = Redirected { other_names, ..Redirected::default() };
         for one in &uses(proc, &staged.block, &staged.buffer) {
             staged.redirect(proc, arguments, one, solver, &mut redirected)?;
         }
@@ -111,6 +120,8 @@ struct Redirected {
     not_reduced: bool,
     /// The copy reaches a call or a window.
     shared: bool,
+    /// The block reaches the buffer under other names too.
+    other_names: bool,
     questions: Vec<Question>,
 }
 
@@ -149,25 +160,18 @@ impl Staged {
         })
     }
 
-    /// Accesses under other names would miss the copy.
-    fn refuse_other_names(&self, proc: &Proc, arguments: &Arguments) -> Result<(), Refusal> {
+    /// Whether the block reaches the memory of the buffer under names that it does not declare itself. Such accesses miss
+    /// the copy, so they must stay outside the window.
+    fn has_other_names(&self, proc: &Proc, arguments: &Arguments) -> Result<bool, Refusal> {
         let declarations = Declarations::of(proc);
         let root = declarations.root(&self.buffer);
         let statements = path::block(proc, &self.block).unwrap_or_default();
         let free = visit::free_symbols(statements);
-        let other = free.iter().find(|name| **name != self.buffer && declarations.root(name) == root);
-        if let Some(other) = other {
-            let mut refusal = arguments
-                .scheduling(format!("the block also uses the memory of `{}` under the name `{other}`", self.buffer));
-            if let Some(diagnostic) = refusal.diagnostics.first_mut() {
-                diagnostic.hints.push("inline the window first (`inline_window`)".to_string());
-            }
-            return Err(refusal);
-        }
         let mut strides = None;
         visit::each_expr_in(statements, &mut |expr| {
             if let ExprKind::Stride { name, .. } = &expr.kind
                 && *name != self.buffer
+                && !free.contains(name)
                 && declarations.root(name) == root
             {
                 strides = Some(name.clone());
@@ -177,7 +181,7 @@ impl Staged {
             Some(name) => {
                 Err(arguments.scheduling(format!("the block asks for a stride of `{name}`, which would change")))
             }
-            None => Ok(()),
+            None => Ok(free.iter().any(|name| *name != self.buffer && declarations.root(name) == root)),
         }
     }
 
@@ -334,7 +338,7 @@ impl Staged {
         load: bool,
         solver: &mut Solver,
     ) -> Result<Proposal, Refusal> {
-        let Redirected { changes, touches, shared, mut questions, .. } = redirected;
+        let Redirected { changes, touches, shared, other_names, mut questions, .. } = redirected;
         let BlockPlace { parent, orelse, lo, hi } = &self.block;
         let mut editor = Editor::new(proc);
         changes.apply(&mut editor).map_err(|gone| arguments.bug(gone))?;
@@ -367,7 +371,20 @@ impl Staged {
             let leaf = StmtKind::Assign { name: self.new.clone(), idx: nest.own.clone(), rhs };
             before.push(nest.around(leaf, !self.accum));
         }
+        let first = lo + before.len();
+        let block = BlockPlace { lo: first, hi: first + self.block.len(), ..self.block.clone() };
         editor.insert_at(parent, *orelse, *lo, before).map_err(|gone| arguments.bug(gone))?;
+        if other_names {
+            let (block, buffer, window) = (block.clone(), self.buffer.clone(), self.window.clone());
+            questions.push(Question::Untouched { side: Side::After, block, buffer, window });
+        }
+        let statement = |at| parent.child(Step::statement(*orelse, at));
+        let results = vec![
+            Returned::node(&statement(*lo)),
+            Returned::optional(load.then(|| statement(lo + 1))),
+            Returned::block(block.clone()),
+            Returned::optional(touches.writes.then(|| statement(block.hi))),
+        ];
         let positive = self.shape.iter().map(|extent| positive(&self.first, extent, "the window is not empty"));
         questions.splice(0..0, positive);
         if shared {
@@ -375,7 +392,7 @@ impl Staged {
         }
         // Whole windows are copied now, so iterations of a `par` loop around may meet.
         questions.extend(parallel::around(proc, parent));
-        Ok(Proposal::same(editor, Obligation::Proven(questions)))
+        Ok(Proposal::same(editor, Obligation::Proven(questions)).returning(results))
     }
 }
 

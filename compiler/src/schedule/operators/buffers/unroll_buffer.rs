@@ -7,6 +7,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{Access, DataType, Expr, Proc, StmtKind, build};
+use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::buffers::layout::Declared;
@@ -57,6 +58,10 @@ def f(x: f32[8] @ DRAM):
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("allocs", "the new allocations, or an invalid cursor where there are none")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let declared = Declared::find(proc, arguments, "alloc_cursor")?;
         let dim = declared.dimension(arguments, arguments.int("dimension")?)?;
@@ -92,13 +97,14 @@ def f(x: f32[8] @ DRAM):
         let mut editor = Editor::new(proc);
         changes.apply(&mut editor).map_err(|gone| arguments.bug(gone))?;
         let place = BlockPlace::of_statement(&declared.at).ok_or_else(|| arguments.argument("not a statement"))?;
+        let results = vec![Returned::block(BlockPlace { hi: place.lo + parts.names.len(), ..place.clone() })];
         editor.replace(&place, parts.allocations()).map_err(|gone| arguments.bug(gone))?;
         let questions = declared.call_questions();
         let obligation = match questions.is_empty() {
             true => Obligation::ByConstruction("every use names its part"),
             false => Obligation::Proven(questions),
         };
-        Ok(Proposal::same(editor, obligation))
+        Ok(Proposal::same(editor, obligation).returning(results))
     }
 }
 

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
-use crate::cursor::Editor;
 use crate::cursor::path::{self, Path, Step};
+use crate::cursor::{Editor, Place, forward};
 use crate::diagnostic::Refusal;
 use crate::hardware::config::FieldType;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{DataType, Expr, ExprKind, Proc, StmtKind, Ty, build, visit};
+use crate::schedule::Returned;
 use crate::schedule::conversions;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
@@ -62,6 +63,14 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("alloc", "the allocation of the new scalar"),
+            ("assign", "the assignment to it"),
+            ("reads", "the expressions that now read it"),
+        ]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let paths = arguments.paths("expr_cursors")?;
         let first = *paths.first().ok_or_else(|| arguments.argument("no expression is given"))?;
@@ -109,7 +118,9 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
             true => Obligation::ByConstruction("the value is computed just before the statement that used it"),
             false => Obligation::Proven(questions),
         };
-        Ok(Proposal::same(editor, obligation))
+        let reads = places.iter().filter_map(|at| forward(&Place::Node(at.clone()), editor.steps())).collect();
+        let results = vec![Returned::node(&anchor), Returned::optional(anchor.sibling(1)), Returned::Many(reads)];
+        Ok(Proposal::same(editor, obligation).returning(results))
     }
 }
 

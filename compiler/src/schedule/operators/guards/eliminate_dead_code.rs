@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
-use crate::cursor::Editor;
 use crate::cursor::editor::NoSuchPlace;
-use crate::cursor::path::{self, Path};
+use crate::cursor::path;
+use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{BinaryOp, Const, Expr, ExprKind, Proc, Ty, build};
 use crate::schedule::target::{Branch, Loop, block_of};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct EliminateDeadCode;
 
@@ -39,20 +39,26 @@ impl Operator for EliminateDeadCode {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("block", "the side that stays, or an invalid cursor where nothing does")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("stmt_cursor")?;
         let stmt = path::stmt(proc, at).ok_or_else(|| arguments.bug(NoSuchPlace))?;
         let mut edited = Editor::new(proc);
         let holds = |cond: Expr| Question::Holds { side: Side::Before, at: at.clone(), cond, what: String::new() };
-        let (question, edit) = if let Some(dead) = Loop::of(stmt) {
-            (holds(build::binary(BinaryOp::Ge, dead.lo, dead.hi)), edited.delete(&block_of(at, arguments)?))
+        let place = block_of(at, arguments)?;
+        let (question, edit, left) = if let Some(dead) = Loop::of(stmt) {
+            (holds(build::binary(BinaryOp::Ge, dead.lo, dead.hi)), edited.delete(&place), 0)
         } else if let Some(branch) = Branch::of(stmt) {
             let (always, never) = (holds(branch.cond.clone()), negated(&branch.cond).map(holds));
             if always.answer(proc, proc, solver).is_ok() {
-                (always, edited.unwrap(at, false))
+                (always, edited.unwrap(at, false), branch.body.len())
             } else {
                 match never.filter(|never| never.answer(proc, proc, solver).is_ok()) {
-                    Some(never) => (never, without_body(&mut edited, at, &branch, arguments)?),
+                    Some(never) if branch.orelse.is_empty() => (never, edited.delete(&place), 0),
+                    Some(never) => (never, edited.unwrap(at, true), branch.orelse.len()),
                     None => return Err(undecided(proc, &branch, arguments)),
                 }
             }
@@ -60,20 +66,9 @@ impl Operator for EliminateDeadCode {
             return Err(arguments.argument("`eliminate_dead_code` needs a loop or a branch"));
         };
         edit.map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, Obligation::Proven(vec![question])))
+        let left = BlockPlace { hi: place.lo + left, ..place };
+        Ok(Proposal::same(edited, Obligation::Proven(vec![question])).returning(vec![Returned::block(left)]))
     }
-}
-
-fn without_body(
-    edited: &mut Editor,
-    at: &Path,
-    branch: &Branch,
-    arguments: &Arguments,
-) -> Result<crate::cursor::editor::EditResult, Refusal> {
-    Ok(match branch.orelse.is_empty() {
-        true => edited.delete(&block_of(at, arguments)?),
-        false => edited.unwrap(at, true),
-    })
 }
 
 fn undecided(proc: &Proc, branch: &Branch, arguments: &Arguments) -> Refusal {

@@ -9,10 +9,11 @@ use crate::cursor::path::{self, Path, Step};
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, alpha_rename, substitute_block};
-use crate::loop_ir::{BinaryOp, Block, Expr, Proc, Stmt, build, visit};
+use crate::loop_ir::{BinaryOp, Block, Expr, Proc, Stmt, StmtKind, build, visit};
+use crate::schedule::operators::guards::eliminate_dead_code::negated;
 use crate::schedule::operators::loops::reorder_loops::interchange;
-use crate::schedule::target::{Branch, Loop, exchange};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::target::{Branch, Loop, after, before, exchange};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct LiftScope;
 
@@ -29,8 +30,9 @@ impl Operator for LiftScope {
         Help {
             summary: "exchanges a loop or branch with the loop or branch around it",
             text: "The scope must be all that its parent's list holds. A branch leaves a loop when its condition does not \
-                   mention the iterator; a loop leaves a branch that has no `else`, when its extent is not negative \
-                   outside it either; two branches swap, and code that both sides then need is copied; two loops swap \
+                   mention the iterator; a loop leaves a branch when its extent is not negative outside it either, and \
+                   what the other side of the branch holds joins it when that is a loop with the same bounds, or else \
+                   follows under a condition of its own; two branches swap, and code that both sides then need is copied; two loops swap \
                    under the condition of `reorder_loops`.\n\
                    Cursors follow their statements; copies are new.",
             example: "@proc\n\
@@ -46,7 +48,15 @@ impl Operator for LiftScope {
         }
     }
 
-    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("scope", "the scope that is outside now"),
+            ("inner", "the scope in it that was around it"),
+            ("other", "the copy of that scope for the other side, or what was split off, or an invalid cursor"),
+        ]
+    }
+
+    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("scope_cursor")?;
         let (Some(child), Some(parent)) = (path::stmt(proc, at), at.parent()) else {
             return Err(arguments.bug(NoSuchPlace));
@@ -61,40 +71,121 @@ impl Operator for LiftScope {
         }
         let mut edited = Editor::new(proc);
         let reason = "conditions and bounds have no effects, so both orders decide alike";
-        match (Loop::of(outer), Branch::of(outer), Loop::of(child), Branch::of(child)) {
-            (Some(_), _, Some(_), _) => interchange(proc, &parent, arguments),
+        let (obligation, other) = match (Loop::of(outer), Branch::of(outer), Loop::of(child), Branch::of(child)) {
+            (Some(_), _, Some(_), _) => {
+                return Ok(interchange(proc, &parent, arguments)?.returning(results(&parent, None)));
+            }
             (Some(outer), _, _, Some(inner)) => {
                 if visit::mentions(&inner.cond, &outer.iter) {
                     let message = format!("the condition mentions the iterator `{}`", outer.iter);
                     return Err(arguments.scheduling(message));
                 }
                 branch_out_of_loop(&mut edited, &parent, &outer, &inner).map_err(|gone| arguments.bug(gone))?;
+                let other = (!inner.orelse.is_empty()).then(|| parent.child(Step::Orelse(0)));
                 let obligation = match inner.cond.reads_config {
                     true => Obligation::Proven(vec![kept(&parent, &inner.cond)]),
                     false => Obligation::ByConstruction(reason),
                 };
-                Ok(Proposal::same(edited, obligation))
+                (obligation, other)
             }
             (_, Some(outer), Some(inner), _) => {
-                if orelse || !outer.orelse.is_empty() {
-                    return Err(arguments.scheduling("a loop can only leave a branch that has no `else`"));
-                }
-                exchange(&mut edited, &parent, Step::Body(0)).map_err(|gone| arguments.bug(gone))?;
-                let extent = Question::Holds {
-                    side: Side::After,
-                    at: parent.clone(),
-                    cond: build::binary(BinaryOp::Le, inner.lo.clone(), inner.hi.clone()),
-                    what: "the extent of the loop is not negative outside the branch".to_string(),
-                };
-                Ok(Proposal::same(edited, Obligation::Proven(vec![extent, kept(&parent, &outer.cond)])))
+                let lifted = Lifted { at: &parent, from_orelse: orelse, outer: &outer, inner: &inner };
+                let (questions, other) = lifted.out(&mut edited, proc, solver).map_err(|gone| arguments.bug(gone))?;
+                (Obligation::Proven(questions), other)
             }
             (_, Some(outer), _, Some(inner)) => {
                 branch_out_of_branch(&mut edited, &parent, orelse, &outer, &inner)
                     .map_err(|gone| arguments.bug(gone))?;
-                Ok(Proposal::same(edited, Obligation::ByConstruction(reason)))
+                let second = parent.child(Step::Orelse(0));
+                let other = path::stmt(edited.proc(), &second).is_some().then_some(second);
+                (Obligation::ByConstruction(reason), other)
             }
-            _ => Err(arguments.argument("`lift_scope` needs a loop or a branch in another")),
+            _ => return Err(arguments.argument("`lift_scope` needs a loop or a branch in another")),
+        };
+        Ok(Proposal::same(edited, obligation).returning(results(&parent, other)))
+    }
+}
+
+fn results(outside: &Path, other: Option<Path>) -> Vec<Returned> {
+    vec![Returned::node(outside), Returned::node(&outside.child(Step::Body(0))), Returned::optional(other)]
+}
+
+/// A loop that is one side of a branch, to leave it.
+struct Lifted<'a> {
+    /// The branch.
+    at: &'a Path,
+    from_orelse: bool,
+    outer: &'a Branch,
+    inner: &'a Loop,
+}
+
+impl Lifted<'_> {
+    /// What must hold, and where code of the other side went when it did not join the loop.
+    fn out(
+        &self,
+        edited: &mut Editor,
+        proc: &Proc,
+        solver: &mut Solver,
+    ) -> Result<(Vec<Question>, Option<Path>), NoSuchPlace> {
+        let own = Step::statement(self.from_orelse, 0);
+        let mut questions = vec![Question::Holds {
+            side: Side::After,
+            at: self.at.clone(),
+            cond: build::binary(BinaryOp::Le, self.inner.lo.clone(), self.inner.hi.clone()),
+            what: "the extent of the loop is not negative outside the branch".to_string(),
+        }];
+        questions.push(kept(self.at, &self.outer.cond));
+        let other = if self.from_orelse { &self.outer.body } else { &self.outer.orelse };
+        if other.iter().all(|stmt| matches!(stmt.kind, StmtKind::Pass)) {
+            exchange(edited, self.at, own)?;
+            return Ok((questions, None));
         }
+        if let Some((second, alike)) = self.loop_alike(other, proc, solver) {
+            questions.extend(alike);
+            exchange(edited, self.at, own)?;
+            let at = self.at.child(Step::Body(0)).child(Step::statement(!self.from_orelse, 0));
+            let renamed = Substitution::from([(second.iter.clone(), build::index(&self.inner.iter))]);
+            edited.rewrite_list(&at, false, substitute_block(&second.body, &renamed), Vec::new())?;
+            edited.unwrap(&at, false)?;
+            return Ok((questions, None));
+        }
+        let split_off = self.split_off(edited, other.len())?;
+        exchange(edited, self.at, own)?;
+        Ok((questions, Some(split_off)))
+    }
+
+    /// The other side, when it is a loop over provably the same range, with what shows that.
+    fn loop_alike(&self, other: &[Stmt], proc: &Proc, solver: &mut Solver) -> Option<(Loop, Vec<Question>)> {
+        let [only] = other else { return None };
+        let second = Loop::of(only).filter(|second| second.mode == self.inner.mode)?;
+        let at = self.at.child(Step::statement(!self.from_orelse, 0));
+        let equal = |lhs: &Expr, rhs: &Expr| Question::Equal {
+            side: Side::Before,
+            at: at.clone(),
+            lhs: lhs.clone(),
+            rhs: rhs.clone(),
+            what: "the loops of both sides have the same bounds".to_string(),
+        };
+        let alike = vec![equal(&second.lo, &self.inner.lo), equal(&second.hi, &self.inner.hi)];
+        alike.iter().all(|question| question.answer(proc, proc, solver).is_ok()).then_some((second, alike))
+    }
+
+    /// Moves the other side into a branch of its own after this one.
+    fn split_off(&self, edited: &mut Editor, count: usize) -> Result<Path, NoSuchPlace> {
+        let new = self.at.sibling(1).ok_or(NoSuchPlace)?;
+        let (cond, span) = (self.outer.cond.clone(), self.outer.span.clone());
+        let pass = || vec![build::pass()];
+        let (branch, into) = match (self.from_orelse, negated(&cond)) {
+            (true, _) => (Branch { cond, body: pass(), orelse: Vec::new(), span }, Step::Body(0)),
+            (false, Some(cond)) => (Branch { cond, body: pass(), orelse: Vec::new(), span }, Step::Body(0)),
+            (false, None) => (Branch { cond, body: pass(), orelse: pass(), span }, Step::Orelse(0)),
+        };
+        edited.insert(&after(self.at), vec![branch.into_stmt()])?;
+        let run = BlockPlace { parent: self.at.clone(), orelse: !self.from_orelse, lo: 0, hi: count };
+        edited.move_block(&run, &before(&new.child(into)))?;
+        let (in_orelse, _) = into.in_list().ok_or(NoSuchPlace)?;
+        edited.delete(&BlockPlace { parent: new.clone(), orelse: in_orelse, lo: count, hi: count + 1 })?;
+        Ok(new)
     }
 }
 

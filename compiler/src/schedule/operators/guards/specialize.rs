@@ -9,7 +9,7 @@ use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::alpha_rename;
 use crate::loop_ir::{BinaryOp, Block, Expr, ExprKind, Proc, StmtKind, visit};
 use crate::schedule::target::{Branch, rest_of_list};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Value};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned, Value};
 use crate::source::Span;
 
 pub struct Specialize;
@@ -44,6 +44,10 @@ impl Operator for Specialize {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("if_stmt", "the first branch of the chain")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let place = arguments.block("block")?;
         let block = path::block(proc, place).ok_or_else(|| arguments.bug(NoSuchPlace))?;
@@ -69,7 +73,8 @@ impl Operator for Specialize {
         });
         let mut edited = Editor::new(proc);
         edited.replace(place, chain).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, Obligation::ByConstruction("every case runs the same block")))
+        let results = vec![Returned::node(&place.statement(0))];
+        Ok(Proposal::same(edited, Obligation::ByConstruction("every case runs the same block")).returning(results))
     }
 }
 

@@ -82,7 +82,9 @@ fn loop_out_of_branch() {
     assert_eq!(now(&q, &cursor(&p, "if _: _")).unwrap(), "if n > 4:");
     let refusal = refused("lift_scope", &p, arguments!["i #1"]);
     assert!(refusal.message().contains("not negative"), "{}", refusal.message());
-    refused("lift_scope", &p, arguments!["i #2"]);
+    let q = step("lift_scope", &p, arguments!["i #2"]);
+    assert!(crate::print::proc(q.ir()).contains("            x[i] = 1.0\n    if n <= 4:\n        x[0] = 1.0\n"));
+    assert_eq!(now(&q, &cursor(&p, "x[0] = 1.0")).unwrap(), "x[0] = 1.0");
     let refusal = refused("lift_scope", &p, arguments!["i #3"]);
     assert!(refusal.message().contains("not alone"), "{}", refusal.message());
 }

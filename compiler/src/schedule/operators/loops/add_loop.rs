@@ -9,7 +9,7 @@ use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{BinaryOp, Block, Expr, LoopMode, Proc, Stmt, StmtKind, build, visit};
 use crate::schedule::target::{Loop, rest_of_list};
-use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 use crate::source::Span;
 use crate::symbol::Sym;
 
@@ -47,6 +47,10 @@ impl Operator for AddLoop {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("loop", "the new loop"), ("block", "the block in it")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let block = arguments.block("block_cursor")?;
         let extent = arguments.expr("hi_expr")?;
@@ -75,7 +79,10 @@ impl Operator for AddLoop {
             true => Obligation::Waived { what: "the block may be repeated".to_string() },
             false => Obligation::Proven(questions),
         };
-        Ok(Proposal::same(edited, obligation))
+        let new = block.statement(0);
+        let parent = if guard { new.child(Step::Body(0)) } else { new.clone() };
+        let inside = BlockPlace { parent, orelse: false, lo: 0, hi: block.len() };
+        Ok(Proposal::same(edited, obligation).returning(vec![Returned::node(&new), Returned::block(inside)]))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::alpha_rename;
 use crate::loop_ir::{BinaryOp, Proc, build};
 use crate::schedule::target::{Loop, after};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct CutLoop;
 
@@ -45,6 +45,10 @@ impl Operator for CutLoop {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("loop1", "the loop up to the cut point"), ("loop2", "the loop from there on")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("loop_cursor")?;
         let whole = Loop::at(proc, at, arguments)?;
@@ -71,6 +75,7 @@ impl Operator for CutLoop {
             .rewrite_stmt(at, first, vec![at.child(Step::Hi)])
             .and_then(|()| edited.insert(&after(at), second))
             .map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, Obligation::Proven(questions)))
+        let results = vec![Returned::node(at), Returned::optional(at.sibling(1))];
+        Ok(Proposal::same(edited, Obligation::Proven(questions)).returning(results))
     }
 }

@@ -11,11 +11,11 @@ use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, alpha_rename, substitute_block};
 use crate::loop_ir::{BinaryOp, Block, Expr, Proc, Stmt, StmtKind, build};
 use crate::schedule::target::{Loop, list_moves};
-use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 use crate::symbol::Sym;
 
 /// Larger divisors would overflow the index arithmetic of C where `int_fast32_t` has 32 bits.
-const LARGEST_DIVISOR: i64 = 1 << 30;
+pub(in crate::schedule::operators::loops) const LARGEST_DIVISOR: i64 = 1 << 30;
 
 pub struct DivideLoop;
 
@@ -62,6 +62,14 @@ impl Operator for DivideLoop {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("outer", "the loop over the quotients"),
+            ("inner", "the loop in it"),
+            ("tail", "what runs the iterations left over, or an invalid cursor where nothing does"),
+        ]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("loop_cursor")?;
         let divided = Loop::at(proc, at, arguments)?;
@@ -85,7 +93,12 @@ impl Operator for DivideLoop {
         };
         let division = Division { divided, quotient, outer: Sym::new(outer), inner: Sym::new(inner), tail };
         let edited = division.edit(proc, at).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, division.obligation(at)))
+        let tail = match tail {
+            Tail::Cut | Tail::CutAndGuard => at.sibling(1),
+            Tail::Guard | Tail::Perfect => None,
+        };
+        let results = vec![Returned::node(at), Returned::node(&at.child(Step::Body(0))), Returned::optional(tail)];
+        Ok(Proposal::same(edited, division.obligation(at)).returning(results))
     }
 }
 

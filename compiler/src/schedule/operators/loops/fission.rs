@@ -12,7 +12,7 @@ use crate::loop_ir::substitute::{Substitution, substitute_block};
 use crate::loop_ir::{Proc, Stmt, StmtKind, build, visit};
 use crate::schedule::obligation::ProofStep;
 use crate::schedule::target::{Branch, Loop, before};
-use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct Fission;
 
@@ -50,6 +50,13 @@ impl Operator for Fission {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("scope1", "the outermost scope around the first half"),
+            ("scope2", "the outermost scope around the second half"),
+        ]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let gap = arguments.gap("gap_cursor")?;
         let (scope, orelse, at) = gap.insertion().ok_or_else(|| arguments.bug(NoSuchPlace))?;
@@ -70,25 +77,31 @@ impl Operator for Fission {
         } else {
             Obligation::Steps(steps)
         };
-        Ok(Proposal::same(edited, obligation))
+        let half = |at| Returned::node(&split.scope.child(Step::statement(split.orelse, at)));
+        let results = vec![half(split.at - 1), half(split.at)];
+        Ok(Proposal::same(edited, obligation).returning(results))
     }
 }
 
 /// Where a scope is split: between `at - 1` and `at` of one of its lists.
-struct Split {
-    scope: Path,
-    orelse: bool,
-    at: usize,
+pub(in crate::schedule::operators::loops) struct Split {
+    pub(in crate::schedule::operators::loops) scope: Path,
+    pub(in crate::schedule::operators::loops) orelse: bool,
+    pub(in crate::schedule::operators::loops) at: usize,
 }
 
 impl Split {
-    fn is_at_edge(&self, proc: &Proc) -> bool {
+    pub(in crate::schedule::operators::loops) fn is_at_edge(&self, proc: &Proc) -> bool {
         let length = path::list(proc, &self.scope, self.orelse).map_or(0, <[Stmt]>::len);
         self.at == 0 || self.at >= length
     }
 
     /// Splits one scope; the split of the scope around it, and what must hold.
-    fn lift(&self, edited: &mut Editor, arguments: &Arguments) -> Result<(Split, Question), Refusal> {
+    pub(in crate::schedule::operators::loops) fn lift(
+        &self,
+        edited: &mut Editor,
+        arguments: &Arguments,
+    ) -> Result<(Split, Question), Refusal> {
         let proc = edited.proc().clone();
         let Some(stmt) = path::stmt(&proc, &self.scope) else {
             return Err(arguments.scheduling("there is no loop or branch around the gap to split"));

@@ -11,7 +11,7 @@ use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
 use crate::loop_ir::{Expr, LoopMode, Proc, build};
 use crate::schedule::target::{Branch, Loop, after, before, block_of};
-use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct Fuse;
 
@@ -50,6 +50,10 @@ impl Operator for Fuse {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("scope", "the fused loop or branch")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let (at, other) = (arguments.path("stmt1")?, arguments.path("stmt2")?);
         let (Some(first), Some(second)) = (path::stmt(proc, at), path::stmt(proc, other)) else {
@@ -70,7 +74,7 @@ impl Operator for Fuse {
             true => Obligation::Waived { what: "the two statements may be fused".to_string() },
             false => Obligation::Proven(questions),
         };
-        Ok(Proposal::same(edited, obligation))
+        Ok(Proposal::same(edited, obligation).returning(vec![Returned::node(at)]))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::diagnostic::Refusal;
 use crate::loop_ir::alpha::equal_blocks;
 use crate::loop_ir::{LoopMode, Proc};
 use crate::schedule::target::{Loop, block_of};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct JoinLoops;
 
@@ -46,6 +46,10 @@ impl Operator for JoinLoops {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("loop", "the joined loop")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let (at, other) = (arguments.path("loop1_cursor")?, arguments.path("loop2_cursor")?);
         let (first, second) = (Loop::at(proc, at, arguments)?, Loop::at(proc, other, arguments)?);
@@ -76,6 +80,6 @@ impl Operator for JoinLoops {
             .rewrite_stmt(at, joined, vec![at.child(Step::Hi)])
             .and_then(|()| edited.delete(&gone))
             .map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, Obligation::Proven(questions)))
+        Ok(Proposal::same(edited, Obligation::Proven(questions)).returning(vec![Returned::node(at)]))
     }
 }

@@ -9,7 +9,7 @@ use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
 use crate::loop_ir::{LoopMode, Proc, build};
 use crate::schedule::target::{Loop, list_moves};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 use crate::symbol::Sym;
 
 pub struct MultLoops;
@@ -44,6 +44,10 @@ impl Operator for MultLoops {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("loop", "the loop over the product")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("nested_loops")?;
         let outer = Loop::at(proc, at, arguments)?;
@@ -61,7 +65,7 @@ impl Operator for MultLoops {
         let iter = Sym::new(arguments.text("new_iter_name")?);
         let edited = multiply(proc, at, outer, inner, (iter, extent)).map_err(|gone| arguments.bug(gone))?;
         let reason = "quotient and remainder name each pair of iterations exactly once, in the old order";
-        Ok(Proposal::same(edited, Obligation::ByConstruction(reason)))
+        Ok(Proposal::same(edited, Obligation::ByConstruction(reason)).returning(vec![Returned::node(at)]))
     }
 }
 

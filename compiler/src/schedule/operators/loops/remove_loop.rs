@@ -10,7 +10,7 @@ use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{BinaryOp, Proc, StmtKind, build, visit};
 use crate::schedule::target::Loop;
-use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct RemoveLoop;
 
@@ -42,43 +42,66 @@ impl Operator for RemoveLoop {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("block", "the body"), ("guard", "the branch around it, or an invalid cursor where none is needed")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("loop_cursor")?;
         let removed = Loop::at(proc, at, arguments)?;
         if visit::block_mentions(&removed.body, &removed.iter) {
             return Err(arguments.scheduling(format!("the body of the loop mentions its iterator `{}`", removed.iter)));
         }
-        let runs = Question::Holds {
-            side: Side::Before,
-            at: at.clone(),
-            cond: build::binary(BinaryOp::Gt, removed.hi.clone(), removed.lo.clone()),
-            what: "the loop has an iteration".to_string(),
-        };
-        let block = BlockPlace { parent: at.clone(), orelse: false, lo: 0, hi: removed.body.len() };
-        let mut questions = vec![Question::Idempotent { side: Side::Before, block }];
-        let guarded = runs.answer(proc, proc, solver).is_err();
-        if !guarded {
-            questions.push(runs);
-        }
-        let edited = unwrapped(proc, at, &removed, guarded).map_err(|gone| arguments.bug(gone))?;
+        let (questions, guarded) = removable(proc, at, &removed, solver);
+        let mut edited = Editor::new(proc);
+        let body = unwrapped(&mut edited, at, &removed, guarded).map_err(|gone| arguments.bug(gone))?;
+        let results = vec![Returned::block(body), Returned::optional(guarded.then(|| at.clone()))];
         let obligation = match arguments.bool("unsafe_skip_check")? {
             true => Obligation::Waived { what: "the body is idempotent".to_string() },
             false => Obligation::Proven(questions),
         };
-        Ok(Proposal::same(edited, obligation))
+        Ok(Proposal::same(edited, obligation).returning(results))
     }
 }
 
-fn unwrapped(proc: &Proc, at: &Path, removed: &Loop, guarded: bool) -> Result<Editor, NoSuchPlace> {
-    let mut edited = Editor::new(proc);
-    edited.unwrap(at, false)?;
-    if guarded {
-        let (parent, orelse, lo) = at.list_position().ok_or(NoSuchPlace)?;
-        let run = BlockPlace { parent, orelse, lo, hi: lo + removed.body.len() };
-        let cond = build::binary(BinaryOp::Gt, removed.hi.clone(), removed.lo.clone());
-        edited.wrap(&run, &[Step::Body(0)], |body| {
-            build::stmt(StmtKind::If { cond, body, orelse: Vec::new() }, &removed.span)
-        })?;
+/// What must hold for the removal of the loop at `at`, and whether its body then needs a test for an iteration.
+pub(in crate::schedule::operators::loops) fn removable(
+    proc: &Proc,
+    at: &Path,
+    removed: &Loop,
+    solver: &mut Solver,
+) -> (Vec<Question>, bool) {
+    let runs = Question::Holds {
+        side: Side::Before,
+        at: at.clone(),
+        cond: build::binary(BinaryOp::Gt, removed.hi.clone(), removed.lo.clone()),
+        what: "the loop has an iteration".to_string(),
+    };
+    let block = BlockPlace { parent: at.clone(), orelse: false, lo: 0, hi: removed.body.len() };
+    let mut questions = vec![Question::Idempotent { side: Side::Before, block }];
+    let guarded = runs.answer(proc, proc, solver).is_err();
+    if !guarded {
+        questions.push(runs);
     }
-    Ok(edited)
+    (questions, guarded)
+}
+
+/// Replaces the loop at `at` by its body, under a test for an iteration where `guarded`; where the body then stands.
+pub(in crate::schedule::operators::loops) fn unwrapped(
+    edited: &mut Editor,
+    at: &Path,
+    removed: &Loop,
+    guarded: bool,
+) -> Result<BlockPlace, NoSuchPlace> {
+    edited.unwrap(at, false)?;
+    let (parent, orelse, lo) = at.list_position().ok_or(NoSuchPlace)?;
+    let run = BlockPlace { parent, orelse, lo, hi: lo + removed.body.len() };
+    if !guarded {
+        return Ok(run);
+    }
+    let cond = build::binary(BinaryOp::Gt, removed.hi.clone(), removed.lo.clone());
+    edited.wrap(&run, &[Step::Body(0)], |body| {
+        build::stmt(StmtKind::If { cond, body, orelse: Vec::new() }, &removed.span)
+    })?;
+    Ok(BlockPlace { parent: at.clone(), orelse: false, lo: 0, hi: removed.body.len() })
 }

@@ -9,7 +9,7 @@ use crate::cursor::path::{Path, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{LoopMode, Proc, visit};
 use crate::schedule::target::{Loop, exchange};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct ReorderLoops;
 
@@ -41,8 +41,14 @@ impl Operator for ReorderLoops {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("outer", "the loop that is outside now"), ("inner", "the loop that is inside now")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
-        interchange(proc, arguments.path("nested_loops")?, arguments)
+        let at = arguments.path("nested_loops")?;
+        let results = vec![Returned::node(at), Returned::node(&at.child(Step::Body(0)))];
+        Ok(interchange(proc, at, arguments)?.returning(results))
     }
 }
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::analysis::solver::Solver;
-use crate::cursor::Editor;
+use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, alpha_rename, substitute_block};
 use crate::loop_ir::{Block, Proc, build, visit};
 use crate::schedule::target::{Loop, block_of};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 /// More statements than this are refused rather than written out.
 const MOST_STATEMENTS: i64 = 1 << 17;
@@ -41,6 +41,10 @@ impl Operator for UnrollLoop {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("block", "the iterations, or an invalid cursor where there are none")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("loop_cursor")?;
         let unrolled = Loop::at(proc, at, arguments)?;
@@ -62,7 +66,11 @@ impl Operator for UnrollLoop {
             })
             .collect();
         let mut edited = Editor::new(proc);
-        edited.replace(&block_of(at, arguments)?, copies).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, Obligation::ByConstruction("the same iterations in the same order")))
+        let place = block_of(at, arguments)?;
+        let written_out = BlockPlace { hi: place.lo + copies.len(), ..place.clone() };
+        edited.replace(&place, copies).map_err(|gone| arguments.bug(gone))?;
+        let reason = "the same iterations in the same order";
+        let results = vec![Returned::block(written_out)];
+        Ok(Proposal::same(edited, Obligation::ByConstruction(reason)).returning(results))
     }
 }

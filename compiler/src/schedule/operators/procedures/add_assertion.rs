@@ -68,6 +68,6 @@ def f(n: size, x: f32[n] @ DRAM):
         editor.header().preds.push(pred);
         sound(editor.proc(), arguments, solver)?;
         let obligation = Obligation::ByConstruction("the result is another procedure, checked as a definition");
-        Ok(Proposal { edited: editor, obligation, relation: Relation::NewFamily })
+        Ok(Proposal::related(editor, obligation, Relation::NewFamily))
     }
 }

@@ -90,7 +90,7 @@ def f(y: f32[4, 8] @ DRAM):
         };
         let mut questions = vec![Question::CallsValid { side: Side::After, under: at.clone() }];
         questions.extend(parallel::around(proc, at));
-        Ok(Proposal { edited: editor, obligation: Obligation::Proven(questions), relation })
+        Ok(Proposal::related(editor, Obligation::Proven(questions), relation))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::loop_ir::substitute::alpha_rename_proc;
 use crate::loop_ir::{
     Arg, ArgType, BinaryOp, Control, DataType, Expr, Lineage, Proc, Stmt, StmtKind, build, configuration, visit,
 };
+use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::procedures::partial_eval::sound;
@@ -80,6 +81,10 @@ def row(n: size, x: f32[n, 8] @ DRAM, i: index):
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("call", "the call of the new procedure")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let place = arguments.block("block")?;
         let block = path::block(proc, place).ok_or_else(|| arguments.argument("the block does not exist"))?;
@@ -110,7 +115,8 @@ def row(n: size, x: f32[n, 8] @ DRAM, i: index):
         let call = StmtKind::Call { callee: Arc::new(sub), args: actuals };
         let mut editor = Editor::new(proc);
         editor.replace(place, vec![build::stmt(call, &Span::none())]).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(editor, Obligation::Proven(valid_call(proc, place))))
+        let results = vec![Returned::node(&place.statement(0))];
+        Ok(Proposal::same(editor, Obligation::Proven(valid_call(proc, place))).returning(results))
     }
 
     fn further(&self, before: &Proc, after: &Proc) -> Option<Arc<Proc>> {

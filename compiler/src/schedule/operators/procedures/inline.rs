@@ -8,6 +8,7 @@ use crate::cursor::{BlockPlace, Editor, path};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, alpha_rename, substitute_block};
 use crate::loop_ir::{Expr, ExprKind, Proc, Stmt, StmtKind, build};
+use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 
@@ -52,6 +53,10 @@ def f(y: f32[4, 8] @ DRAM):
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("block", "the statements of the callee")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("call_cursor")?;
         let Some(StmtKind::Call { callee, args }) = path::stmt(proc, at).map(|stmt| &stmt.kind) else {
@@ -65,8 +70,10 @@ def f(y: f32[4, 8] @ DRAM):
         };
         let place = BlockPlace::of_statement(at).ok_or_else(|| arguments.argument("not a statement"))?;
         let mut editor = Editor::new(proc);
-        editor.replace(&place, body(callee, args)).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(editor, obligation))
+        let body = body(callee, args);
+        let results = vec![Returned::block(BlockPlace { hi: place.lo + body.len(), ..place.clone() })];
+        editor.replace(&place, body).map_err(|gone| arguments.bug(gone))?;
+        Ok(Proposal::same(editor, obligation).returning(results))
     }
 }
 

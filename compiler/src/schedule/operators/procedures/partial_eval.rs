@@ -43,12 +43,20 @@ pub fn arguments(
     for (name, value) in leading.chain(named) {
         values.push(match value {
             RawValue::Int(value) => RawValue::Int(value),
-            RawValue::Bool(value) => RawValue::Int(i64::from(value)),
+            RawValue::Bool(value) if is_bool(proc, &name) => RawValue::Int(i64::from(value)),
+            RawValue::Bool(_) => {
+                return Err(call.argument(format!("`{name}` is not a bool, so it cannot be fixed to True or False")));
+            }
             _ => return Err(call.argument(format!("`{name}` can only be fixed to an integer or a bool"))),
         });
         names.push(RawValue::Text(name));
     }
     Ok(RawArguments { positional: vec![RawValue::List(names), RawValue::List(values)], ..RawArguments::default() })
+}
+
+fn is_bool(proc: &Proc, name: &str) -> bool {
+    let arg = proc.args.iter().find(|arg| arg.name.name() == name);
+    arg.is_some_and(|arg| matches!(arg.ty, ArgType::Control(Control::Bool)))
 }
 
 impl Operator for PartialEval {
@@ -113,7 +121,7 @@ def f(x: f32[8] @ DRAM):
         }
         sound(editor.proc(), arguments, solver)?;
         let obligation = Obligation::ByConstruction("the result is another procedure, checked as a definition");
-        Ok(Proposal { edited: editor, obligation, relation: Relation::NewFamily })
+        Ok(Proposal::related(editor, obligation, Relation::NewFamily))
     }
 }
 

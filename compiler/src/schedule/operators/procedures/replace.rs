@@ -7,6 +7,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::loop_ir::{Proc, StmtKind, build};
+use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter};
 use crate::schedule::parallel;
@@ -62,21 +63,26 @@ def f(x: f32[4, 8] @ DRAM, y: f32[4, 8] @ DRAM):
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("call", "the new call")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let (block, callee) = (arguments.block("block_cursor")?, arguments.procedure("subproc")?);
+        let call = || vec![Returned::node(&block.statement(0))];
         let choices = candidates(proc, block, callee).map_err(|why| mismatch(arguments, proc, callee, &why))?;
         let mut first = None;
         let several = choices.len() > 1;
         for edited in choices {
             let questions = valid_call(proc, block);
             if !several || questions.iter().all(|question| question.answer(proc, edited.proc(), solver).is_ok()) {
-                return Ok(Proposal::same(edited, Obligation::Proven(questions)));
+                return Ok(Proposal::same(edited, Obligation::Proven(questions)).returning(call()));
             }
             first.get_or_insert(edited);
         }
         // No choice makes a valid call; the first one says why.
         let edited = first.ok_or_else(|| arguments.scheduling("there is no way to write the call"))?;
-        Ok(Proposal::same(edited, Obligation::Proven(valid_call(proc, block))))
+        Ok(Proposal::same(edited, Obligation::Proven(valid_call(proc, block))).returning(call()))
     }
 }
 

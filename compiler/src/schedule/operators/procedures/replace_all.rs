@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
-use crate::cursor::Editor;
 use crate::cursor::path::{self, BlockPlace, Path, Step};
+use crate::cursor::{Editor, Place};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{Proc, StmtKind};
+use crate::schedule::Returned;
 use crate::schedule::apply::{RawArguments, apply};
 use crate::schedule::argument::RawValue;
 use crate::schedule::obligation::{Obligation, Proposal};
@@ -76,6 +77,10 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM, z: f32[8] @ DRAM):
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("calls", "the calls of the given procedures, new and old")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let mut sweep = Sweep { editor: Editor::new(proc), solver, made: 0 };
         let mut callees = Vec::new();
@@ -87,21 +92,24 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM, z: f32[8] @ DRAM):
             callees.push(callee);
         }
         if sweep.made == 0 {
-            return Ok(Proposal::same(sweep.editor, Obligation::ByConstruction("nothing was replaced")));
+            let reason = "nothing was replaced";
+            return Ok(Proposal::same(sweep.editor, Obligation::ByConstruction(reason))
+                .returning(vec![Returned::Many(Vec::new())]));
         }
-        let mut questions = Vec::new();
+        let (mut questions, mut calls) = (Vec::new(), Vec::new());
         let mut parallel = BTreeSet::new();
         path::each_stmt_path(sweep.editor.proc(), &mut |at, stmt| {
             if let StmtKind::Call { callee, .. } = &stmt.kind
                 && callees.iter().any(|known| Arc::ptr_eq(known, callee))
             {
                 questions.push(Question::CallsValid { side: Side::After, under: at.clone() });
+                calls.push(Place::Node(at.clone()));
                 parallel.extend(parallel::scopes(sweep.editor.proc(), at));
             }
         });
         questions
             .extend(parallel.into_iter().map(|scope| Question::IndependentIterations { side: Side::After, scope }));
-        Ok(Proposal::same(sweep.editor, Obligation::Proven(questions)))
+        Ok(Proposal::same(sweep.editor, Obligation::Proven(questions)).returning(vec![Returned::Many(calls)]))
     }
 }
 

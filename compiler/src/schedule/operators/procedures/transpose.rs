@@ -87,7 +87,7 @@ def f(A: f32[8, 4] @ DRAM, x: f32[8] @ DRAM):
         }
         sound(editor.proc(), arguments, solver)?;
         let obligation = Obligation::ByConstruction("the result is another procedure, checked as a definition");
-        Ok(Proposal { edited: editor, obligation, relation: Relation::NewFamily })
+        Ok(Proposal::related(editor, obligation, Relation::NewFamily))
     }
 }
 

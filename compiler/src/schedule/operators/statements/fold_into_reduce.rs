@@ -8,7 +8,7 @@ use crate::cursor::Editor;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{BinaryOp, Expr, ExprKind, Proc};
 use crate::schedule::target::{Write, block_of};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct FoldIntoReduce;
 
@@ -37,6 +37,10 @@ impl Operator for FoldIntoReduce {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("stmt", "the reduction")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("assign")?;
         let write = Write::at(proc, at, arguments)?;
@@ -60,7 +64,7 @@ impl Operator for FoldIntoReduce {
         let reduce = Write { rhs: addend, reduces: true, ..write }.into_stmt();
         let mut edited = Editor::new(proc);
         edited.replace(&block_of(at, arguments)?, vec![reduce]).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, Obligation::Proven(questions)))
+        Ok(Proposal::same(edited, Obligation::Proven(questions)).returning(vec![Returned::node(at)]))
     }
 }
 

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
-use crate::cursor::editor::{EditResult, NoSuchPlace};
+use crate::cursor::editor::EditResult;
 use crate::cursor::path::{self, Path};
-use crate::cursor::{BlockPlace, Editor};
+use crate::cursor::{BlockPlace, Editor, Place, forward};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::{Declaration, Declarations};
-use crate::loop_ir::{BinaryOp, Expr, ExprKind, Proc, Stmt, StmtKind, build, visit};
+use crate::loop_ir::{Access, Expr, Proc, Stmt, StmtKind, visit};
+use crate::schedule::operators::buffers::staging::{Relation, relate};
+use crate::schedule::operators::buffers::uses::{UseKind, uses};
 use crate::schedule::reads::precisions;
 use crate::schedule::target::{Write, block_of};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 use crate::symbol::Sym;
 
 pub struct InlineAssign;
@@ -29,9 +31,10 @@ impl Operator for InlineAssign {
     fn help(&self) -> Help {
         Help {
             summary: "deletes an assignment and writes its right side wherever the value is read",
-            text: "The buffer must be allocated in the procedure and not be written again in the rest of the block; every \
-                   later read of the element must lie in that rest; and what the right side reads must not change before \
-                   it is read there.\n\
+            text: "Every read of the assigned value must lie in the rest of the block, and what the right side reads must \
+                   not change before it. Nothing else may touch the element there, unless the block itself assigns it \
+                   anew, which ends the search. Without that the buffer must be allocated in the procedure, and the value \
+                   must not be read after the block.\n\
                    Cursors to the assignment die; a read maps to what replaces it.",
             example: "@proc\n\
                       def twice(x: f32, y: f32):\n\
@@ -45,20 +48,26 @@ impl Operator for InlineAssign {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("values", "the expressions that took the place of the reads")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("alloc_cursor")?;
         let write = Write::at(proc, at, arguments)?;
         let declarations = Declarations::of(proc);
         let inlining = Inlining { proc, write: &write, declarations: &declarations, arguments };
-        inlining.check_buffer()?;
+        inlining.check_precision()?;
+        if write.idx.iter().any(|index| index.reads_config) {
+            return Err(arguments.scheduling(format!("the index of `{}` reads configuration state", write.name)));
+        }
         let own = block_of(at, arguments)?;
-        let reads = inlining.reads(&own, solver)?;
-        let mut questions = inlining.dead_elsewhere(&own)?;
-        let mut readers = reads
-            .iter()
-            .map(|read| read.statement().ok_or(NoSuchPlace))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|gone| arguments.bug(gone))?;
+        let Found { reads, mut questions, end, overwritten } = inlining.reads(&own, solver)?;
+        if !overwritten {
+            inlining.check_buffer()?;
+            questions.extend(inlining.dead_elsewhere(&own)?);
+        }
+        let mut readers: Vec<Path> = reads.iter().filter_map(Path::statement).collect();
         // Reads of one statement follow each other.
         readers.dedup();
         for to in readers {
@@ -67,7 +76,14 @@ impl Operator for InlineAssign {
         }
         let mut edited = Editor::new(proc);
         inline(&mut edited, &own, &reads, &write.rhs).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, Obligation::Proven(questions)))
+        // The rest of the block moved up by the assignment.
+        let block = BlockPlace { hi: end - 1, ..own.clone() };
+        if !block.is_empty() {
+            let (buffer, window) = (write.name.clone(), inlining.element());
+            questions.push(Question::Untouched { side: Side::After, block, buffer, window });
+        }
+        let values = reads.iter().filter_map(|read| forward(&Place::Node(read.clone()), edited.steps())).collect();
+        Ok(Proposal::same(edited, Obligation::Proven(questions)).returning(vec![Returned::Many(values)]))
     }
 }
 
@@ -76,6 +92,18 @@ fn inline(edited: &mut Editor, own: &BlockPlace, reads: &[Path], value: &Expr) -
         edited.replace_expr(read, value.clone())?;
     }
     edited.delete(own)
+}
+
+/// What follows the assignment in its block.
+struct Found {
+    /// The reads of the element.
+    reads: Vec<Path>,
+    /// What shows that they are.
+    questions: Vec<Question>,
+    /// Up to here, as a position of the list, nothing else may touch the element.
+    end: usize,
+    /// The statement at `end` assigns the element anew, so that nobody sees the old value after it.
+    overwritten: bool,
 }
 
 struct Inlining<'a> {
@@ -90,121 +118,84 @@ impl Inlining<'_> {
         Err(self.arguments.scheduling(message))
     }
 
-    /// The assigned buffer must be the procedure's own, so that nobody else sees that it is not written any more.
+    /// The assigned element, as a window of its buffer.
+    fn element(&self) -> Vec<Access> {
+        self.write.idx.iter().cloned().map(Access::Point).collect()
+    }
+
+    /// The buffer must be the procedure's own, so that nobody else sees that it is not written any more.
     fn check_buffer(&self) -> Result<(), Refusal> {
         let name = &self.write.name;
         match self.declarations.get(name) {
-            Some(Declaration::Buffer { is_arg: false, .. }) => {}
-            Some(Declaration::Buffer { .. } | Declaration::Window { .. })
-            | Some(Declaration::Control(_) | Declaration::Iterator)
-            | None => {
-                return self.refuse(format!("`{name}` is not allocated here, so its value may be read elsewhere"));
-            }
+            Some(Declaration::Buffer { is_arg: false, .. }) => Ok(()),
+            _ => self.refuse(format!("`{name}` is not allocated here, so its value may be read elsewhere")),
         }
+    }
+
+    fn check_precision(&self) -> Result<(), Refusal> {
+        let name = &self.write.name;
         let own = self.declarations.precision(name);
-        if precisions(&self.write.rhs, self.declarations).iter().any(|read| Some(*read) != own) {
-            return self.refuse(format!("the assignment to `{name}` converts between precisions"));
+        match precisions(&self.write.rhs, self.declarations).iter().any(|read| Some(*read) != own) {
+            true => self.refuse(format!("the assignment to `{name}` converts between precisions")),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn is_buffer(&self, name: &Sym) -> bool {
-        self.declarations.root(name).as_ref() == Some(&self.write.name)
+        self.declarations.root(name) == self.declarations.root(&self.write.name)
     }
 
-    /// The reads of the assigned element in the rest of the block; refuses where there are other uses.
-    fn reads(&self, own: &BlockPlace, solver: &mut Solver) -> Result<Vec<Path>, Refusal> {
+    /// The reads of the assigned element in the rest of the block, up to where it is assigned anew.
+    fn reads(&self, own: &BlockPlace, solver: &mut Solver) -> Result<Found, Refusal> {
         let list = path::list(self.proc, &own.parent, own.orelse).unwrap_or(&[]);
-        let mut found = Vec::new();
-        let mut bad = None;
-        path::each_in_list(list, &own.parent, own.orelse, &mut |at, stmt| {
-            let in_rest =
-                at.0.get(own.parent.0.len()).and_then(|step| step.in_list()).is_some_and(|(_, k)| k >= own.hi);
-            if in_rest && bad.is_none() {
-                bad = self.uses(at, stmt, &mut found).err();
+        let mut found = Found { reads: Vec::new(), questions: Vec::new(), end: list.len(), overwritten: false };
+        for (position, stmt) in list.iter().enumerate().skip(own.hi) {
+            let block = BlockPlace { lo: position, hi: position + 1, ..own.clone() };
+            let mut overwrites = false;
+            for one in uses(self.proc, &block, &self.write.name) {
+                let (idx, read) = match &one.kind {
+                    // An element that is passed to a call is passed by reference.
+                    UseKind::Read { at, idx } if !self.is_call(&one.stmt) => (idx, Some(at)),
+                    UseKind::Write { idx, reduce: false } if one.stmt == block.statement(0) => (idx, None),
+                    UseKind::Read { .. }
+                    | UseKind::Write { .. }
+                    | UseKind::Window { .. }
+                    | UseKind::Whole { .. }
+                    | UseKind::Stride { .. } => continue,
+                };
+                let access: Vec<Access> = idx.iter().cloned().map(Access::Point).collect();
+                match (relate(self.proc, &one.stmt, &access, &self.element(), solver), read) {
+                    (Relation::Inside(question), Some(at)) => {
+                        found.questions.push(question);
+                        found.reads.push(at.clone());
+                    }
+                    (Relation::Inside(question), None) => {
+                        found.questions.push(question);
+                        overwrites = !self.reads_other_names(stmt);
+                    }
+                    (Relation::Disjoint(_) | Relation::Neither, _) => {}
+                }
             }
+            if overwrites {
+                found.end = position;
+                found.overwritten = true;
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_call(&self, at: &Path) -> bool {
+        path::stmt(self.proc, at).is_some_and(|stmt| matches!(stmt.kind, StmtKind::Call { .. }))
+    }
+
+    /// Whether the statement reads the buffer through a window.
+    fn reads_other_names(&self, stmt: &Stmt) -> bool {
+        let mut found = false;
+        visit::each_expr_in(std::slice::from_ref(stmt), &mut |expr| {
+            found |= visit::named(expr).is_some_and(|name| *name != self.write.name && self.is_buffer(name));
         });
-        if let Some(refusal) = bad {
-            return Err(refusal);
-        }
-        let mut reads = Vec::new();
-        for at in found {
-            if self.is_element(&at, solver)? {
-                reads.push(at);
-            }
-        }
-        Ok(reads)
-    }
-
-    /// Collects the element reads of one statement.
-    fn uses(&self, at: &Path, stmt: &Stmt, found: &mut Vec<Path>) -> Result<(), Refusal> {
-        let name = &self.write.name;
-        let is_call = matches!(stmt.kind, StmtKind::Call { .. });
-        if visit::written_by(stmt).is_some_and(|written| self.is_buffer(written)) {
-            return self.refuse(format!("`{name}` is written again in the rest of the block"));
-        }
-        for step in path::own_expr_steps(stmt) {
-            let place = at.child(step);
-            let Some(expr) = path::expr(self.proc, &place) else { continue };
-            let mut reads = Vec::new();
-            self.uses_in(expr, &place, &mut reads)?;
-            if is_call && !reads.is_empty() {
-                return self.refuse(format!("`{name}` is passed to a call in the rest of the block"));
-            }
-            found.extend(reads);
-        }
-        Ok(())
-    }
-
-    fn uses_in(&self, expr: &Expr, at: &Path, found: &mut Vec<Path>) -> Result<(), Refusal> {
-        match &expr.kind {
-            ExprKind::Read { name, .. } if self.is_buffer(name) => match *name == self.write.name {
-                true => found.push(at.clone()),
-                false => return self.refuse(format!("`{}` is read through the window `{name}`", self.write.name)),
-            },
-            ExprKind::Window { name, .. } if self.is_buffer(name) => {
-                return self.refuse(format!("a window of `{}` is taken in the rest of the block", self.write.name));
-            }
-            ExprKind::Read { .. }
-            | ExprKind::Window { .. }
-            | ExprKind::Const(_)
-            | ExprKind::ReadConfig(_)
-            | ExprKind::Neg(_)
-            | ExprKind::Binary { .. }
-            | ExprKind::Extern { .. }
-            | ExprKind::Stride { .. } => {}
-        }
-        for step in path::expr_steps(expr) {
-            let place = at.child(step);
-            if let Some(child) = path::expr(self.proc, &place) {
-                self.uses_in(child, &place, found)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a read is of the assigned element (provably), or of another one (provably).
-    fn is_element(&self, read: &Path, solver: &mut Solver) -> Result<bool, Refusal> {
-        let (Some(expr), Some(stmt)) = (path::expr(self.proc, read), read.statement()) else {
-            return Err(self.arguments.bug(NoSuchPlace));
-        };
-        let ExprKind::Read { idx, .. } = &expr.kind else { return Err(self.arguments.bug(NoSuchPlace)) };
-        let pairs: Vec<(&Expr, &Expr)> = idx.iter().zip(&self.write.idx).filter(|(one, two)| one != two).collect();
-        let mut shown = |cond: Expr| {
-            let question = Question::Holds { side: Side::Before, at: stmt.clone(), cond, what: String::new() };
-            question.answer(self.proc, self.proc, solver).is_ok()
-        };
-        if pairs.iter().all(|(one, two)| shown(build::binary(BinaryOp::Eq, (*one).clone(), (*two).clone()))) {
-            return Ok(true);
-        }
-        let apart = pairs.iter().any(|(one, two)| {
-            shown(build::binary(BinaryOp::Lt, (*one).clone(), (*two).clone()))
-                || shown(build::binary(BinaryOp::Gt, (*one).clone(), (*two).clone()))
-        });
-        match apart {
-            true => Ok(false),
-            false => self.refuse(format!("a later read of `{}` may or may not be of this element", self.write.name)),
-        }
+        found
     }
 
     /// The value must not be read outside the rest of the block: not after the enclosing scopes, and not in a later

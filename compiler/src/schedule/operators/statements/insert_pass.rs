@@ -6,7 +6,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{Proc, build};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct InsertPass;
 
@@ -33,9 +33,15 @@ impl Operator for InsertPass {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("stmt", "the new statement")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let mut edited = Editor::new(proc);
-        edited.insert(arguments.gap("gap_cursor")?, vec![build::pass()]).map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, Obligation::ByConstruction("`pass` does nothing")))
+        let gap = arguments.gap("gap_cursor")?;
+        edited.insert(gap, vec![build::pass()]).map_err(|gone| arguments.bug(gone))?;
+        let new = Returned::optional(gap.inserted());
+        Ok(Proposal::same(edited, Obligation::ByConstruction("`pass` does nothing")).returning(vec![new]))
     }
 }

@@ -11,9 +11,9 @@ use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Proc, build};
 use crate::schedule::conversions;
-use crate::schedule::reads::{precisions, reads_buffer};
+use crate::schedule::reads::precisions;
 use crate::schedule::target::{Write, block_of};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct MergeWrites;
 
@@ -30,7 +30,7 @@ impl Operator for MergeWrites {
         Help {
             summary: "merges two consecutive writes to one element",
             text: "An assignment overrides the write before it; a reduction is added to it. The indices must provably be \
-                   equal, and the second right side must not read the written buffer, through windows either.\n\
+                   equal, and the second right side must not read the written element, through windows either.\n\
                    Cursors to the first statement die; the second one stays when it is an assignment.",
             example: "@proc\n\
                       def sum(x: f32, y: f32, z: f32):\n\
@@ -42,6 +42,10 @@ impl Operator for MergeWrites {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("stmt", "the one write that is left")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let block = arguments.block("block_cursor")?;
         let (one, two) = (block.statement(0), block.statement(1));
@@ -51,10 +55,6 @@ impl Operator for MergeWrites {
             return Err(arguments.argument(format!("the statements write `{one}` and `{two}`, not one buffer")));
         }
         let declarations = Declarations::of(proc);
-        if reads_buffer(&second.rhs, &first.name, &declarations) {
-            let message = format!("the second statement reads `{}`, which the first one writes", first.name);
-            return Err(arguments.scheduling(message));
-        }
         let mut mixed = precisions(&first.rhs, &declarations);
         mixed.extend(precisions(&second.rhs, &declarations));
         if second.reduces && mixed.len() > 1 {
@@ -68,11 +68,14 @@ impl Operator for MergeWrites {
             let what = "both statements write the same element".to_string();
             Question::Equal { side: Side::Before, at: two.clone(), lhs, rhs, what }
         });
-        let questions = questions.collect();
+        let mut questions: Vec<Question> = questions.collect();
+        // The second right side must not see what the first statement writes.
+        let exprs = vec![second.rhs.clone()];
+        questions.push(Question::Unchanged { side: Side::Before, from: one.clone(), to: two.clone(), exprs });
         let mut edited = Editor::new(proc);
         let merged = merge(&mut edited, &one, &two, first, second, arguments)?;
         merged.map_err(|gone| arguments.bug(gone))?;
-        Ok(Proposal::same(edited, Obligation::Proven(questions)))
+        Ok(Proposal::same(edited, Obligation::Proven(questions)).returning(vec![Returned::node(&one)]))
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
+use crate::cursor::editor::NoSuchPlace;
 use crate::diagnostic::Refusal;
-use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{BinaryOp, ExprKind, Proc};
 use crate::schedule::conversions;
-use crate::schedule::reads::reads_buffer;
 use crate::schedule::target::{Write, block_of};
-use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct SplitWrite;
 
@@ -27,7 +27,7 @@ impl Operator for SplitWrite {
         Help {
             summary: "splits the write of a sum into a write of the first operand and a reduction of the second",
             text: "`a = b + c` becomes `a = b` and `a += c`; `a += b + c` becomes `a += b` and `a += c`. The second operand \
-                   must not read the written buffer, through windows either.\n\
+                   must not read the written element, through windows either.\n\
                    Cursors to the statement and into it die; its block becomes that of the two.",
             example: "@proc\n\
                       def sum(x: f32, y: f32, z: f32):\n\
@@ -39,22 +39,24 @@ impl Operator for SplitWrite {
         }
     }
 
+    fn results(&self) -> &'static [(&'static str, &'static str)] {
+        &[("first", "the write of the first operand"), ("second", "the reduction of the second")]
+    }
+
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("stmt")?;
         let write = Write::at(proc, at, arguments)?;
         let ExprKind::Binary { op: BinaryOp::Add, lhs, rhs } = write.rhs.kind.clone() else {
             return Err(arguments.scheduling("the right side is not a sum"));
         };
-        if reads_buffer(&rhs, &write.name, &Declarations::of(proc)) {
-            let message = format!("the second operand reads `{}`, which the first write changes", write.name);
-            return Err(arguments.scheduling(message));
-        }
         conversions::refuse(&write, proc, arguments)?;
         let first = Write { rhs: lhs, ..write.clone() }.into_stmt();
-        let second = Write { rhs, reduces: true, ..write }.into_stmt();
+        let second = Write { rhs: rhs.clone(), reduces: true, ..write }.into_stmt();
         let mut edited = Editor::new(proc);
         edited.replace(&block_of(at, arguments)?, vec![first, second]).map_err(|gone| arguments.bug(gone))?;
-        let reason = "the second operand does not depend on the first write";
-        Ok(Proposal::same(edited, Obligation::ByConstruction(reason)))
+        let to = at.sibling(1).ok_or_else(|| arguments.bug(NoSuchPlace))?;
+        let results = vec![Returned::node(at), Returned::node(&to)];
+        let unchanged = Question::Unchanged { side: Side::After, from: at.clone(), to, exprs: vec![rhs] };
+        Ok(Proposal::same(edited, Obligation::Proven(vec![unchanged])).returning(results))
     }
 }

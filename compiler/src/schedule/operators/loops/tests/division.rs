@@ -198,7 +198,7 @@ fn cursors_of_earlier_versions_are_carried_forward() {
     let other = scale();
     let refusal = refused("divide_loop", &other, arguments![&outer, 4i64, ["io", "ii"]]);
     assert_eq!(refusal.kind, RefusalKind::InvalidCursor);
-    assert_eq!(refusal.diagnostics[0].code, codes::INVALID_CURSOR);
+    assert_eq!(refusal.diagnostics[0].code, codes::UNRELATED_CURSOR);
 }
 
 #[test]
