@@ -21,7 +21,6 @@ pub mod commute;
 pub mod iterations;
 pub mod filling;
 pub mod idempotence;
-pub mod settled;
 pub mod fission;
 pub mod folding;
 pub mod liveness;

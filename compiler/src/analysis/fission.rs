@@ -3,13 +3,12 @@
 use crate::analysis::commute::{self, conflict, declared_and_used, order_matters, scoping};
 use crate::analysis::conditions::{Unproven, misplaced};
 use crate::analysis::config_flow::{self, Unknowns};
-use crate::analysis::effects::{AccessKind, Cell, Effects};
+use crate::analysis::effects::{Cell, Effects};
 use crate::analysis::facts::Facts;
 use crate::analysis::idempotence;
 use crate::analysis::iterations::{before, bounds, loop_at};
 use crate::analysis::mutation;
 use crate::analysis::overlap;
-use crate::analysis::settled::Parts;
 use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, Path, Step};
 use crate::loop_ir::{Proc, Stmt, StmtKind, configuration, visit};
@@ -17,8 +16,8 @@ use crate::loop_ir::{Proc, Stmt, StmtKind, configuration, visit};
 /// Answers [`Question::Fission`](crate::analysis::conditions::Question::Fission).
 ///
 /// Splitting moves the first half of every later iteration over the second half of every earlier one, so these must
-/// commute; what the first half settles it may also write again. A first half without the iterator may instead run once
-/// for all: then it must be idempotent, and nothing the second half changes may be anything the first half touches.
+/// commute. A first half without the iterator may instead run once for all: then it must be idempotent, and nothing the
+/// second half changes may be anything the first half touches.
 pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solver) -> Result<(), Unproven> {
     let Some(looped) = loop_at(proc, scope) else { return Err(misplaced("the loop")) };
     let (Some(first), Some(second)) = (looped.body.get(..split), looped.body.get(split..)) else {
@@ -47,17 +46,6 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
     let Err(meeting) = overlap::first_meeting(&apart, &b, &later, &[], &order_matters, solver) else { return Ok(()) };
     let mut within = facts.clone();
     bounds(&facts, looped, looped.iter).into_iter().for_each(|formula| within.add(formula));
-    let mut two = within.clone();
-    bounds(&facts, looped, next).into_iter().for_each(|formula| two.add(formula));
-    let settled = Parts { proc, first: &a, other: &later, second: &b }.settled(&within, &two, solver);
-    // Filling a place again with what it holds may as well come after the read.
-    let unsettled = |x: &Cell, y: &Cell| {
-        let again = x.kind == AccessKind::Read && y.kind == AccessKind::Write && settled.contains(&x.root);
-        order_matters(x, y) && !again
-    };
-    if !settled.is_empty() && overlap::first_meeting(&apart, &b, &later, &[], &unsettled, solver).is_ok() {
-        return Ok(());
-    }
     let free =
         mutation::passes("a first half that runs once has no iterator", !visit::block_mentions(first, looped.iter));
     if free && runs_once(&facts, &a, &b, &within, solver) {
