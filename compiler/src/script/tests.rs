@@ -251,6 +251,8 @@ q, (outer, inner, tail) = divide_loop(copy, 'i', 4, ['io', 'ii'], rc = True)
 print(outer.name(), inner.name(), bool(tail), tail.kind)
 r, made = bind_expr(q, 'x[_]', 't', rc = True)
 print(made.alloc.kind, made.assign.rhs().text(), [read.text() for read in made.reads])
+s, made = stage_mem(copy, 'y[_] = _', 'x[i]', 't', rc = True)
+print(made.load.text(), bool(made.store), hasattr(made, 'load'))
 s, made = rename(r, 'g', rc = True)
 print(s.name(), len(made), hasattr(made, 'x'))
 p, sub, made = extract_subproc(copy, 'y[_] = _', 'sub', rc = True)
@@ -258,7 +260,7 @@ print(made.call.name(), sub.name(), type(divide_loop(copy, 'i', 4, ['io', 'ii'],
 "
         ),
         "io ii for 3 True cursors(outer, inner, tail)\nio ii False invalid\n\
-         alloc x[4 * io + ii] [\"t\"]\ng 0 False\nsub sub proc\n",
+         alloc x[4 * io + ii] [\"t\"]\nt = x[i] False True\ng 0 False\nsub sub proc\n",
     );
     let refusal = refused(&format!("{COPY}\nrename(copy, 'g', rc = 1)\n"));
     assert_eq!(refusal.message, "argument `rc` of `rename` must be True or False, not int");

@@ -10,6 +10,7 @@ use starlark::values::{
 use crate::diagnostic::RefusalKind;
 use crate::schedule::{Cursor, Procedure, Returned};
 use crate::script::values::cursor::{CursorValue, wrong};
+use crate::syntax::module::{host_name, source_name};
 
 /// Names and results of one step; cursors are made when they are asked for.
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -43,12 +44,13 @@ impl ResultsValue {
 #[starlark_value(type = "cursors")]
 impl<'v> StarlarkValue<'v> for ResultsValue {
     fn get_attr(&self, attribute: &str, heap: Heap<'v>) -> Option<Value<'v>> {
+        let attribute = source_name(attribute);
         let (_, result) = self.results.iter().find(|(name, _)| *name == attribute)?;
         Some(self.value(result, heap))
     }
 
     fn dir_attr(&self) -> Vec<String> {
-        self.results.iter().map(|(name, _)| name.to_string()).collect()
+        self.results.iter().map(|(name, _)| host_name(name).to_string()).collect()
     }
 
     fn length(&self) -> starlark::Result<i32> {
