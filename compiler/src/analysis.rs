@@ -21,6 +21,7 @@ pub mod commute;
 pub mod iterations;
 pub mod filling;
 pub mod idempotence;
+pub mod stationary;
 pub mod fission;
 pub mod folding;
 pub mod liveness;

@@ -3,21 +3,24 @@
 use crate::analysis::commute::{self, conflict, declared_and_used, order_matters, scoping};
 use crate::analysis::conditions::{Unproven, misplaced};
 use crate::analysis::config_flow::{self, Unknowns};
-use crate::analysis::effects::{Cell, Effects};
+use crate::analysis::effects::{AccessKind, Cell, Effects};
 use crate::analysis::facts::Facts;
 use crate::analysis::idempotence;
 use crate::analysis::iterations::{before, bounds, loop_at};
 use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
+use crate::analysis::stationary;
 use crate::cursor::path::{self, Path, Step};
 use crate::loop_ir::{Proc, Stmt, StmtKind, configuration, visit};
+use crate::symbol::Sym;
 
 /// Answers [`Question::Fission`](crate::analysis::conditions::Question::Fission).
 ///
 /// Splitting moves the first half of every later iteration over the second half of every earlier one, so these must
-/// commute. A first half without the iterator may instead run once for all: then it must be idempotent, and nothing the
-/// second half changes may be anything the first half touches.
+/// commute; a store of the first half may also be one that stores the same value whenever it stores into a location, if the
+/// second half only reads what was stored in its own iteration. A first half without the iterator may instead run once for
+/// all: then it must be idempotent, and nothing the second half changes may be anything the first half touches.
 pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solver) -> Result<(), Unproven> {
     let Some(looped) = loop_at(proc, scope) else { return Err(misplaced("the loop")) };
     let (Some(first), Some(second)) = (looped.body.get(..split), looped.body.get(split..)) else {
@@ -34,7 +37,7 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
         return Err(Unproven::new(condition).at(scope));
     }
     let facts = Facts::at(proc, scope);
-    let (a, b) = halves(proc, scope, looped.body, split, &facts, solver);
+    let Halves { whole, first: a, second: b } = halves(proc, scope, looped.body, split, &facts, solver);
     let (later, fresh) = a.of_other_iteration(&[looped.iter]);
     let Some(next) = fresh.first() else { return Err(misplaced("the iterator")) };
     let mut apart = facts.clone();
@@ -43,7 +46,22 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
     }
     before(looped.iter, next).into_iter().for_each(|formula| apart.add(formula));
     // The message names the second half first: that is the order in which the loop runs the two.
-    let Err(meeting) = overlap::first_meeting(&apart, &b, &later, &[], &order_matters, solver) else { return Ok(()) };
+    let mut settled: Vec<Sym> = Vec::new();
+    let meeting = loop {
+        let reads_settled =
+            |x: &Cell, y: &Cell| x.kind == AccessKind::Read && y.kind.modifies() && settled.contains(&y.root);
+        let matters = |x: &Cell, y: &Cell| order_matters(x, y) && !reads_settled(x, y);
+        let Err(meeting) = overlap::first_meeting(&apart, &b, &later, &[], &matters, solver) else { return Ok(()) };
+        let root = meeting.first.root.clone();
+        // A store that only repeats what was stored there before the read does not disturb it.
+        let repeats = meeting.first.kind == AccessKind::Read
+            && stationary::stores_alike(proc, looped, &facts, &whole, &root, solver)
+            && stationary::stored_before_read(&apart, &b, &later, &whole, &root, solver);
+        if !repeats {
+            break meeting;
+        }
+        settled.push(root);
+    };
     let mut within = facts.clone();
     bounds(&facts, looped, looped.iter).into_iter().for_each(|formula| within.add(formula));
     let free =
@@ -54,15 +72,14 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
     Err(conflict(proc, &meeting, "the first half of later iterations may run before the second half of earlier ones"))
 }
 
-/// The effects of both halves of a body, found in one walk.
-fn halves(
-    proc: &Proc,
-    scope: &Path,
-    body: &[Stmt],
-    split: usize,
-    facts: &Facts,
-    solver: &mut Solver,
-) -> (Effects, Effects) {
+/// The effects of a body, and of both halves of it, found in one walk.
+struct Halves {
+    whole: Effects,
+    first: Effects,
+    second: Effects,
+}
+
+fn halves(proc: &Proc, scope: &Path, body: &[Stmt], split: usize, facts: &Facts, solver: &mut Solver) -> Halves {
     let mut inside = facts.clone();
     if let Some(stmt) = path::stmt(proc, scope) {
         config_flow::enter_loop(stmt, &mut inside.scope, &mut Unknowns::Dropped);
@@ -70,11 +87,12 @@ fn halves(
     let place = crate::analysis::iterations::body_run(scope, 0, body.len());
     let whole = commute::effects_in(body, &place, &inside, solver);
     let (mut a, mut b) = (Effects::default(), Effects::default());
-    for cell in whole.cells {
+    for cell in &whole.cells {
         let position = cell.at.0.get(scope.0.len()).and_then(|step| step.in_list());
-        if position.is_some_and(|(_, at)| at < split) { a.cells.push(cell) } else { b.cells.push(cell) }
+        let half = if position.is_some_and(|(_, at)| at < split) { &mut a } else { &mut b };
+        half.cells.push(cell.clone());
     }
-    (a, b)
+    Halves { whole, first: a, second: b }
 }
 
 /// Whether the first half, which does not depend on the iterator, does in one run what it does in all.

@@ -103,7 +103,10 @@ fn point_into_call<'a>(diagnostic: &mut Diagnostic, calls: impl Iterator<Item = 
     let found = calls.filter_map(|call| {
         let file = call.file.as_ref().filter(|file| !file.is_passed_text())?;
         let written = file.text.get(call.start as usize..call.end as usize)?;
-        let at = call.start + written.find(passed.text.as_str())? as u32;
+        // A text of one letter may occur in other words, so it must open a string.
+        let opens = |at: usize| written.get(..at).is_some_and(|before| before.trim_end().ends_with(['"', '\'']));
+        let (at, _) = written.match_indices(passed.text.as_str()).find(|(at, _)| opens(*at))?;
+        let at = call.start + at as u32;
         Some(Span::new(file, at + start, at + end))
     });
     if let Some(span) = { found }.next().filter(|_| !passed.text.is_empty()) {

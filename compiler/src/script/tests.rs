@@ -279,6 +279,9 @@ fn mistakes_in_patterns_are_shown_where_they_are_written() {
     assert_eq!((bad.code, marked(&bad)), (codes::PATTERN, (7, "=".to_string())), "{bad:#?}");
     let unknown = refused(&format!("{COPY}\ncut_loop(copy, 'i', 'n + m')\n"));
     assert_eq!(marked(&unknown), (7, "m".to_string()), "{unknown:#?}");
+    let short = refused(&format!("{COPY}\nmm = copy\ncut_loop(mm, 'i', 'm')\n"));
+    let at = short.primary.as_ref().unwrap().span.clone();
+    assert!(at.file.unwrap().text[..at.start as usize].ends_with("'i', '"), "{:?}", short.primary);
     // Through a library function: in the call that spells the text out.
     let text = format!("{COPY}\ndef cut(p, at):\n    return cut_loop(p, 'i', at)\n\ncut(copy, 'n + m')\n");
     let through = refused(&text);

@@ -426,3 +426,32 @@ fn conditions_at_places() {
     let refused = equal(eighth, build::index(&n)).unwrap_err();
     assert_eq!(refused.condition, "extents agree: n / 8 == n");
 }
+
+#[test]
+fn a_store_that_repeats_its_value_may_run_again_after_it_was_read() {
+    let split = |store: &str, read: &str| {
+        fission(
+            &format!(
+                "@proc
+def p(n: size, x: f32[8 * n + 2], t: f32[8 * n + 2], y: f32[8 * n]):
+    for i in seq(0, n):
+        for j in seq(0, 10):
+            {store}
+        for j in seq(0, 8):
+            {read}
+"
+            ),
+            1,
+        )
+    };
+    let (store, read) = ("t[8 * i + j] = 2.0 * x[8 * i + j]", "y[8 * i + j] = t[8 * i + j + 2]");
+    split(store, read).unwrap();
+    split("t[8 * i + j] = 1.0", read).unwrap();
+    // Another value in another iteration; a sum; values that are changed; a read of what a later iteration stores first.
+    split("t[8 * i + j] = x[i]", read).unwrap_err();
+    split("t[8 * i + j] += x[8 * i + j]", read).unwrap_err();
+    split("t[8 * i + j] = t[8 * i + j] * 2.0", read).unwrap_err();
+    split(store, "x[8 * i + j] = t[8 * i + j + 2]").unwrap_err();
+    split(store, "t[8 * i + j] = t[8 * i + j + 2]").unwrap_err();
+    split("t[i + 2 + j - j] = 1.0", "y[8 * i + j] = t[n - i]").unwrap_err();
+}
