@@ -28,6 +28,10 @@ const SURVIVORS: &[(&str, &str)] = &[
     ("reuse_buffer: CallsValid", "`reuse_buffer` wants one precision, memory and rank first"),
     // Decided by the operator with the same question, which is asked again when the step is committed.
     ("inline_assign: Holds", "asked again"),
+    ("lift_reduce_constant: Holds", "asked again"),
+    ("lift_scope: Equal", "asked again; otherwise the other side gets a loop of its own"),
+    ("autofission: Holds", "asked again; otherwise a test takes the place of the loop"),
+    ("autofission: Idempotent", "asked again; otherwise the loop stays"),
     ("remove_loop: Holds", "asked again; otherwise a test takes the place of the loop"),
     ("stage_mem: FilledFirst", "asked again; otherwise the buffer is loaded"),
     ("replace_all: CallsValid", "asked again; a call that is not valid is not made"),
