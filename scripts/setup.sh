@@ -37,6 +37,8 @@ missing_packages() {
     # Its sanitizers are a package of their own, named by version.
     if have clang; then clang_sanitizes || echo "libclang-rt-$(clang_major)-dev"; else echo clang; fi
     have pkg-config || echo pkg-config
+    # For the test of the CMake package.
+    have cmake || echo cmake
     # The check is of the library itself, so that it holds where pkg-config is missing too.
     { have pkg-config && pkg-config --exists 'z3 >= 4.8.12'; } || echo libz3-dev
     # Cross compiler and emulator for the Neon and SVE targets.

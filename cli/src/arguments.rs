@@ -113,6 +113,8 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Look at the cache and clean it
     Cache(Cache),
+    /// Print the folder of the CMake package, for `cmake -DExo_DIR=…`
+    CmakeDir,
     /// Say what this machine offers: solver, C compilers, emulators, cache, project
     Doctor,
     /// Explain a command, an operator, a pack or the environment
@@ -205,6 +207,9 @@ pub(crate) struct Build {
     /// Emit instruction bodies as C functions, so that the result runs on any machine
     #[arg(long)]
     pub(crate) emulate: bool,
+    /// Check at run time what callers in C must hold to: sizes, asserts, distinct buffers
+    #[arg(long)]
+    pub(crate) checked: bool,
 }
 
 #[derive(Debug, Args)]
@@ -218,6 +223,9 @@ pub(crate) struct Cc {
     /// Name of the outputs; that of the first file when left out
     #[arg(long, value_name = "S")]
     pub(crate) stem: Option<String>,
+    /// Check at run time what callers in C must hold to: sizes, asserts, distinct buffers
+    #[arg(long)]
+    pub(crate) checked: bool,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod build;
 mod cache;
 mod cc;
 mod check;
+mod cmake_dir;
 mod completions;
 mod composition;
 mod doctor;
@@ -59,6 +60,7 @@ pub(crate) fn dispatch(command: Command, settings: &Settings, terminal: &Termina
         Command::Tree(arguments) => tree::run(&arguments, settings, terminal),
         Command::Verify(arguments) => verify::run(&arguments, settings, terminal),
         Command::Cache(arguments) => cache::run(&arguments, settings, terminal),
+        Command::CmakeDir => cmake_dir::run(settings, terminal),
         Command::Doctor => doctor::run(settings, terminal),
         Command::Help(arguments) => help::run(&arguments, settings, terminal),
         Command::Explain(arguments) => explain::run(&arguments, terminal),

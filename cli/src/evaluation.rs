@@ -1,6 +1,5 @@
 //! Starts the compiler: on a thread whose stack is large enough for deep programs.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -10,7 +9,8 @@ use exo_compiler::pipeline::{Compilation, Limits};
 use exo_compiler::source::{ModuleId, SourceFile};
 use exo_compiler::world::{CRunner, ImportError, World};
 
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{Failure, Outcome};
+use crate::memory_limit::last_words;
 
 /// Nested host calls are bounded by `Limits::call_depth`; this is what that many of them need, with room to spare.
 const STACK_BYTES: usize = 256 << 20;
@@ -40,14 +40,13 @@ impl World for Timed {
 
 /// Ends the process when `work` does not end in time, which a single step (a number of a billion digits, say) can cause.
 /// Files of the project are replaced as a whole, so none is left half-written.
-#[expect(clippy::exit, reason = "nothing else stops a thread that does not ask whether it should stop")]
 fn watch(done: &mpsc::Receiver<()>, limit: Duration) {
     if done.recv_timeout(limit.saturating_add(GRACE)) == Err(RecvTimeoutError::Timeout) {
-        let _ = std::io::stderr().write_all(
-            b"error[E0402]: evaluation exceeded the limit on time\n  = note: the usual cause is a step that does not end\n  \
-              = hint: if the program is right, raise the limit with `--limit seconds=N`\n",
-        );
-        std::process::exit(i32::from(Exit::Refused.code()))
+        crate::memory_limit::end(&last_words!(
+            "evaluation exceeded the limit on time",
+            "the usual cause is a step that does not end",
+            "if the program is right, raise the limit with `--limit seconds=N`"
+        ))
     }
 }
 

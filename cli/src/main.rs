@@ -63,6 +63,9 @@ fn run() -> Exit {
             return failure.exit;
         }
     };
+    if arguments.global.format == arguments::Format::Json {
+        memory_limit::answer_in_json();
+    }
     let terminal = Terminal::new(&settings);
     let exit = match commands::dispatch(arguments.command, &settings, &terminal) {
         Ok(exit) => exit,

@@ -2,7 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::failure::Exit;
 
@@ -50,12 +50,66 @@ impl Limited {
     }
 }
 
+/// Whether failures are told as JSON on stdout.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// From now on a limit that ends the process is told as one JSON document on stdout.
+pub(crate) fn answer_in_json() {
+    // Made now, because making it later allocates.
+    let _ = std::io::stdout();
+    JSON.store(true, Ordering::Relaxed);
+}
+
+/// What is said of a limit when the process ends by it: ready-made texts, since nothing may be allocated then.
+pub(crate) struct LastWords {
+    pub(crate) text: &'static str,
+    pub(crate) json: &'static str,
+}
+
+/// Both forms of one message.
+macro_rules! last_words {
+    ($message:literal, $note:literal, $hint:literal) => {
+        $crate::memory_limit::LastWords {
+            text: concat!("error[E0402]: ", $message, "\n  = note: ", $note, "\n  = hint: ", $hint, "\n"),
+            json: concat!(
+                "{\"error\":{\"exit\":1,\"code\":\"E0402\",\"message\":\"",
+                $message,
+                "\",\"notes\":[\"",
+                $note,
+                "\"],\"hints\":[\"",
+                $hint,
+                "\"],\"diagnostics\":[]}}\n"
+            ),
+        }
+    };
+}
+pub(crate) use last_words;
+
 /// Ends the process without allocating. Files of the project are replaced as a whole, so none is left half-written.
-#[expect(clippy::exit, reason = "an allocator has no error to return and must not unwind")]
-fn out_of_memory() -> ! {
-    let _ = std::io::stderr().write_all(
-        b"error[E0402]: evaluation exceeded the limit on memory\n  = note: the usual cause is a value that keeps growing\n  \
-          = hint: if the program is right, raise the limit with `--limit memory=MiB`, or free memory\n",
-    );
+#[expect(
+    clippy::exit,
+    reason = "an allocator has no error to return and must not unwind, and a stuck thread cannot stop"
+)]
+pub(crate) fn end(words: &LastWords) -> ! {
+    let _ = match JSON.load(Ordering::Relaxed) {
+        // Not through `Stdout`, whose lock and buffer another thread may hold.
+        true => raw_stdout(words.json.as_bytes()),
+        false => std::io::stderr().write_all(words.text.as_bytes()),
+    };
     std::process::exit(i32::from(Exit::Refused.code()))
+}
+
+/// Writes to the file descriptor of stdout.
+fn raw_stdout(bytes: &[u8]) -> std::io::Result<()> {
+    let stdout = std::io::stdout();
+    let descriptor = std::os::fd::AsFd::as_fd(&stdout).try_clone_to_owned()?;
+    std::fs::File::from(descriptor).write_all(bytes)
+}
+
+fn out_of_memory() -> ! {
+    end(&last_words!(
+        "evaluation exceeded the limit on memory",
+        "the usual cause is a value that keeps growing",
+        "if the program is right, raise the limit with `--limit memory=MiB`, or free memory"
+    ))
 }

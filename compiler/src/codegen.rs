@@ -13,6 +13,7 @@ pub mod prepare;
 pub mod context;
 pub mod unit;
 pub mod memory;
+pub mod bfloat;
 pub mod externs;
 pub mod template;
 pub mod access;
@@ -20,6 +21,7 @@ pub mod index;
 pub mod wrapping;
 pub mod data;
 pub mod call;
+pub mod checked;
 pub mod function;
 pub mod header;
 pub mod source_file;
@@ -47,6 +49,8 @@ pub struct Options {
     pub header_name: String,
     /// Emit the bodies of instructions as functions, and plain arrays for the memories of users.
     pub emulate: bool,
+    /// Exported functions check what their callers in C must hold to, and end the program where it does not hold.
+    pub checked: bool,
 }
 
 /// The two files, and every raw piece of C of user code that went into them, in order of first use.
@@ -63,7 +67,7 @@ pub struct Output {
 /// Clashing or impossible exported names, precisions that disagree, memories that cannot do what is asked, windows
 /// passed as dense tensors, malformed templates. All that are found are reported.
 pub fn compile(procs: &[Arc<Proc>], options: &Options, hooks: &dyn Hooks) -> Result<Output, Vec<Diagnostic>> {
-    let parts = parts(procs, header::library(&options.header_name), options.emulate, hooks)?;
+    let parts = parts(procs, header::library(&options.header_name), options, hooks)?;
     Ok(Output {
         c: format!("{}{}", source_file::include(&options.header_name), parts.source),
         header: header::file(&options.header_name, &parts.header),
@@ -76,7 +80,8 @@ pub fn compile(procs: &[Arc<Proc>], options: &Options, hooks: &dyn Hooks) -> Res
 /// # Errors
 /// As [`compile`].
 pub fn proc_text(proc: &Arc<Proc>, hooks: &dyn Hooks) -> Result<String, Vec<Diagnostic>> {
-    let parts = parts(std::slice::from_ref(proc), &proc.name, false, hooks)?;
+    let options = Options { header_name: String::new(), emulate: false, checked: false };
+    let parts = parts(std::slice::from_ref(proc), &proc.name, &options, hooks)?;
     Ok(format!("{}\n{}", parts.header, parts.source))
 }
 
@@ -86,9 +91,11 @@ struct Parts {
     raw_c: Vec<String>,
 }
 
-fn parts(procs: &[Arc<Proc>], library: &str, emulate: bool, hooks: &dyn Hooks) -> Result<Parts, Vec<Diagnostic>> {
+fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hooks) -> Result<Parts, Vec<Diagnostic>> {
+    let emulate = options.emulate;
     let reach = Reach::of(procs, emulate)?;
     let mut unit = Unit::new(hooks, emulate, &reach, Context::of(&reach, library, emulate));
+    unit.checked = options.checked;
     let emitted: Vec<(&Function, Declarations)> =
         reach.functions.iter().map(|function| (function, Declarations::of(&function.proc))).collect();
     let in_c: Vec<&Proc> =
@@ -97,6 +104,9 @@ fn parts(procs: &[Arc<Proc>], library: &str, emulate: bool, hooks: &dyn Hooks) -
     for (function, declarations) in &emitted {
         if function.proc.instr.is_none() || emulate {
             prepare::check(&function.proc, declarations, &mut unit.errors);
+            if !emulate {
+                prepare::check_leaf(&function.proc, &mut unit.errors);
+            }
         }
     }
     if !unit.errors.is_empty() {
@@ -110,7 +120,7 @@ fn parts(procs: &[Arc<Proc>], library: &str, emulate: bool, hooks: &dyn Hooks) -
             definitions.push(source_file::instruction_comment(&function.proc, instruction));
             continue;
         }
-        let text: FunctionText = function::lower(&mut unit, &function.proc, declarations, &function.c_name);
+        let text: FunctionText = function::lower(&mut unit, function, declarations);
         let declarations = if function.exported { &mut public } else { &mut forward };
         declarations.push(source_file::declaration(function, &text));
         definitions.push(source_file::definition(function, &text));
@@ -120,7 +130,12 @@ fn parts(procs: &[Arc<Proc>], library: &str, emulate: bool, hooks: &dyn Hooks) -
         return Err(unit.errors);
     }
     Ok(Parts {
-        header: header::contents(&unit.context, unit.windows.iter().copied(), &public),
+        header: header::contents(
+            &unit.context,
+            unit.windows.iter().copied(),
+            bfloat::is_used(&reach.functions, &unit.context),
+            &public,
+        ),
         source: source_file::contents(&sections, &forward, &definitions),
         raw_c: unit.take_raw(),
     })

@@ -92,6 +92,8 @@ pub struct KernelRequest {
     pub args: Vec<(String, KernelArgument)>,
     /// Emit instruction bodies as C functions and plain arrays for memories.
     pub emulate: bool,
+    /// Check at run time what callers in C must hold to.
+    pub checked: bool,
 }
 
 /// One step of a schedule: the operator, its arguments as printed, the host line, and the proc after it.

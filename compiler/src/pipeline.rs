@@ -64,9 +64,15 @@ impl Compilation {
         build::kernel(&self.host, request)
     }
 
-    /// Compiles the exported procs of modules into one C file and header, as `exocc` does.
-    pub fn compile(&mut self, modules: &[ModuleId], header_name: &str) -> Result<COutput, Vec<Diagnostic>> {
-        build::compile(&self.host, modules, header_name)
+    /// Compiles the exported procs of modules into one C file and header, as `exocc` does. With `checked` the functions
+    /// check at run time what callers in C must hold to.
+    pub fn compile(
+        &mut self,
+        modules: &[ModuleId],
+        header_name: &str,
+        checked: bool,
+    ) -> Result<COutput, Vec<Diagnostic>> {
+        build::compile(&self.host, modules, header_name, checked)
     }
 
     /// How the solver was used so far.

@@ -167,7 +167,7 @@ fn bound_names(proc: &Proc) -> BTreeSet<String> {
     names
 }
 
-/// Names of the host that a proc mentions: procs, externs, memories. A variable of that name would hide them.
+/// Names of the host that a proc mentions: procs, externs, memories, configs. A variable of that name would hide them.
 fn host_names(proc: &Proc) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = proc.args.iter().map(|arg| arg.mem.name().to_string()).collect();
     visit::each_stmt(&proc.body, &mut |stmt| match &stmt.kind {
@@ -177,18 +177,32 @@ fn host_names(proc: &Proc) -> BTreeSet<String> {
         StmtKind::Alloc { mem, .. } => {
             names.insert(mem.name().to_string());
         }
+        StmtKind::WriteConfig { field, .. } => {
+            names.insert(field.config().name().to_string());
+        }
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
-        | StmtKind::WriteConfig { .. }
         | StmtKind::If { .. }
         | StmtKind::For { .. }
         | StmtKind::Window { .. } => {}
     });
-    visit::each_expr_in(&proc.body, &mut |expr| {
-        if let ExprKind::Extern { function, .. } = &expr.kind {
+    visit::each_expr_in(&proc.body, &mut |expr| match &expr.kind {
+        ExprKind::Extern { function, .. } => {
             names.insert(function.name.clone());
         }
+        ExprKind::Const(Const::Real(value)) if value.is_infinite() => {
+            names.insert("inf".to_string());
+        }
+        ExprKind::ReadConfig(field) => {
+            names.insert(field.config().name().to_string());
+        }
+        ExprKind::Read { .. }
+        | ExprKind::Const(_)
+        | ExprKind::Neg(_)
+        | ExprKind::Binary { .. }
+        | ExprKind::Window { .. }
+        | ExprKind::Stride { .. } => {}
     });
     names
 }

@@ -9,6 +9,7 @@ pub(crate) mod hooks;
 pub(crate) mod host;
 pub(crate) mod load;
 pub(crate) mod prelude;
+pub(crate) mod quote;
 pub(crate) mod report;
 pub(crate) mod run_c;
 pub(crate) mod testing;

@@ -7,11 +7,13 @@ pub mod captures;
 pub mod scope;
 mod checker;
 pub(crate) mod literal;
+mod negation;
 mod expressions;
 mod accesses;
 mod signature;
 mod statements;
 mod calls;
+mod quotes;
 
 #[cfg(test)]
 mod tests;
@@ -22,13 +24,13 @@ use ruff_python_ast::{Stmt as SyntaxStmt, StmtFunctionDef};
 use ruff_python_parser::ParseError;
 use ruff_text_size::Ranged;
 
-pub use captures::{Captures, HostValue, NoCaptures};
+pub use captures::{Captures, HostFailed, HostValue, NoCaptures, QuotedBlock, QuotedExpr, TooDeep};
 pub(crate) use checker::{Checker, Reported};
 pub(crate) use signature::control_word;
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::instruction::Instruction;
-use crate::loop_ir::Proc;
+use crate::loop_ir::{Block, Proc};
 use crate::source::{SourceFile, Span};
 
 /// Types the definition `function` of `file`; decorators are the caller's.
@@ -43,6 +45,17 @@ pub fn definition(
     let mut checker = Checker::new(file, captures);
     let proc = checker.definition(function, instruction);
     checker.finish(proc)
+}
+
+/// Types the statements of `with exo:`; their names mean what `captures` says.
+pub fn quoted_block(
+    file: &Arc<SourceFile>,
+    statements: &[SyntaxStmt],
+    captures: &dyn Captures,
+) -> Result<Block, Vec<Diagnostic>> {
+    let mut checker = Checker::new(file, captures);
+    let block = checker.block(statements);
+    checker.finish(block)
 }
 
 /// Types one bare `def` given as text: what `print::proc` prints.

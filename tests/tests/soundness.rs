@@ -77,5 +77,9 @@ fn hostile_host_code_meets_a_limit() {
         let limits = "memory=64,seconds=1,steps=1000000000000";
         let run = finish(sandbox.command("", &["--limit", limits, "run", "hostile.exo"]));
         run.exits(1).says(&["E0402", &format!("the limit on {what}")]);
+        let run = finish(sandbox.command("", &["--format", "json", "--limit", limits, "run", "hostile.exo"])).exits(1);
+        let error = &run.json()["error"];
+        let code = if error["code"].is_null() { &error["diagnostics"][0]["code"] } else { &error["code"] };
+        assert_eq!(code, "E0402", "{}", run.stdout);
     }
 }

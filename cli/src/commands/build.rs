@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::arguments::Build;
 use crate::commands::cc::depfile;
-use crate::commands::composition::{self, Job};
+use crate::commands::composition::{self, Form, Job};
 use crate::commands::output_manifest::{self, Written};
 use crate::commands::ready::{Ready, ready};
 use crate::failure::{Exit, Outcome};
@@ -20,7 +20,8 @@ use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Build, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let ready = ready(settings, terminal)?;
-    let jobs = composition::jobs(settings, &ready, &arguments.kernels, &arguments.targets, arguments.emulate)?;
+    let form = Form { emulate: arguments.emulate, checked: arguments.checked };
+    let jobs = composition::jobs(settings, &ready, &arguments.kernels, &arguments.targets, form)?;
     let results = composition::build(settings, terminal, &ready, &jobs)?;
     let built =
         composition::all_built(&jobs, results).map_err(|failure| failure.note("nothing was written to build/"))?;
@@ -62,6 +63,25 @@ fn sources(ready: &Ready, output: &KernelOutput) -> Vec<String> {
     sources
 }
 
+/// What pkg-config says of a kernel: where its header and source are, and the flags that its C needs.
+fn pkg_config(ready: &Ready, job: &Job, output: &KernelOutput) -> String {
+    let pack = &ready.project.manifest.pack;
+    let (name, version) = (&job.request.name, &pack.version.value);
+    // One flag a word: blanks and what pkg-config reads itself are escaped.
+    let flags: String = output
+        .cc_flags
+        .iter()
+        .map(|flag| {
+            format!(" {}", flag.replace('\\', "\\\\").replace('$', "$$").replace('#', "\\#").replace(' ', "\\ "))
+        })
+        .collect();
+    format!(
+        "source=${{pcfiledir}}/{name}.c\n\nName: {name}\nDescription: kernel of {} for {}\nVersion: {version}\n\
+         Cflags: -I${{pcfiledir}}{flags}\nLibs: -lm\n",
+        pack.name.value, job.target,
+    )
+}
+
 fn write(ready: &Ready, built: &[(&Job, KernelOutput)]) -> Outcome<Vec<String>> {
     let mut written = Vec::new();
     for (job, output) in built {
@@ -72,6 +92,7 @@ fn write(ready: &Ready, built: &[(&Job, KernelOutput)]) -> Outcome<Vec<String>> 
             Written { path: c, content: output.c.clone() },
             Written { path: header, content: output.header.clone() },
             Written { path: format!("{stem}.d"), content: rule },
+            Written { path: format!("{stem}.pc"), content: pkg_config(ready, job, output) },
         ];
         written.push((*job, output, files));
     }

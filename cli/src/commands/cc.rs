@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &Cc, settings: &Settings, terminal: &Terminal) -> O
     let world = world_of_files(settings, terminal, &files)?;
     let header = format!("{stem}.h");
     let compiled = with_compiler(world.world.clone(), &settings.limits, None, |compilation| {
-        compilation.compile(&world.modules, &header)
+        compilation.compile(&world.modules, &header, arguments.checked)
     })?;
     let compiled = compiled.map_err(|diagnostics| refused(diagnostics, "no C was written"))?;
     let sources = sources(&world, &compiled.modules);
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn arguments(files: &[&str]) -> Cc {
-        Cc { files: files.iter().map(PathBuf::from).collect(), output: None, stem: None }
+        Cc { files: files.iter().map(PathBuf::from).collect(), output: None, stem: None, checked: false }
     }
 
     #[test]

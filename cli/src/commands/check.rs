@@ -4,7 +4,7 @@ use exo_compiler::pipeline::{CheckReport, Compilation, TestOutcome};
 use exo_compiler::source::ModuleId;
 use serde_json::json;
 
-use crate::commands::composition;
+use crate::commands::composition::{self, Form};
 use crate::commands::ready::{Ready, ready};
 use crate::evaluation::{has_errors, refused, with_compiler};
 use crate::failure::{Exit, Outcome, count};
@@ -85,7 +85,7 @@ fn kernels(settings: &Settings, terminal: &Terminal, ready: &Ready) -> Outcome<u
     if ready.project.manifest.kernels.is_empty() {
         return Ok(0);
     }
-    let jobs = composition::jobs(settings, ready, &[], &[], false)?;
+    let jobs = composition::jobs(settings, ready, &[], &[], Form::default())?;
     let results = composition::build(settings, terminal, ready, &jobs)?;
     let built = composition::all_built(&jobs, results)?;
     Ok(built.len())

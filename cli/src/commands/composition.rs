@@ -25,13 +25,22 @@ pub(super) struct Job {
     pub(super) folder: String,
 }
 
+/// What kind of C is wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Form {
+    /// Instruction bodies as C functions.
+    pub(super) emulate: bool,
+    /// Run-time checks for callers in C.
+    pub(super) checked: bool,
+}
+
 /// The selected kernels for the selected targets, in the order of the manifest; empty selections mean all.
 pub(super) fn jobs(
     settings: &Settings,
     ready: &Ready,
     kernels: &[String],
     targets: &[String],
-    emulate: bool,
+    form: Form,
 ) -> Outcome<Vec<Job>> {
     let manifest = &ready.project.manifest;
     let known: Vec<&str> = manifest.kernels.iter().map(|kernel| kernel.name.value.as_str()).collect();
@@ -66,10 +75,12 @@ pub(super) fn jobs(
             );
         }
         for target in kernel.targets.iter().filter(|target| selected(targets, &target.value.to_string())) {
-            match resolver.request(kernel, &target.value, &target.span, emulate) {
-                Ok(request) => {
-                    jobs.push(Job { request, target: target.value.to_string(), folder: folder(&target.value, emulate) })
-                }
+            match resolver.request(kernel, &target.value, &target.span, form) {
+                Ok(request) => jobs.push(Job {
+                    request,
+                    target: target.value.to_string(),
+                    folder: folder(&target.value, form.emulate),
+                }),
                 Err(found) => diagnostics.extend(found),
             }
         }
@@ -122,7 +133,7 @@ impl Resolver<'_> {
         kernel: &Kernel,
         target: &TargetReference,
         target_span: &Range<usize>,
-        emulate: bool,
+        form: Form,
     ) -> Result<KernelRequest, Vec<Diagnostic>> {
         let name = &kernel.name.value;
         let mut diagnostics = Vec::new();
@@ -157,7 +168,8 @@ impl Resolver<'_> {
                 schedule: schedule.map(|(module, reference)| (module, reference.name.clone())),
                 target: (target_module, target.value_name().to_string()),
                 args,
-                emulate,
+                emulate: form.emulate,
+                checked: form.checked,
             }),
             _ => Err(diagnostics),
         }

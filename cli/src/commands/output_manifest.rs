@@ -34,6 +34,7 @@ fn output(job: &Job, output: &KernelOutput, files: &[Written]) -> Value {
         "kernel": job.request.name,
         "target": job.target,
         "emulated": job.request.emulate,
+        "checked": job.request.checked,
         "files": written,
         "algorithm": digest(&output.algorithm),
         "trace": trace.collect::<Vec<_>>(),

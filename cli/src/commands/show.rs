@@ -5,7 +5,7 @@ use serde_json::json;
 use similar::TextDiff;
 
 use crate::arguments::Show;
-use crate::commands::composition;
+use crate::commands::composition::{self, Form};
 use crate::commands::ready::ready;
 use crate::evaluation::refused;
 use crate::failure::{Exit, Failure, Outcome, count};
@@ -19,7 +19,8 @@ pub(super) fn run(arguments: &Show, settings: &Settings, terminal: &Terminal) ->
     let ready = ready(settings, terminal)?;
     let targets: Vec<String> = arguments.target.iter().cloned().collect();
     // Instructions as their bodies: the steps can be looked at where the memories still refuse to become C.
-    let jobs = composition::jobs(settings, &ready, std::slice::from_ref(&arguments.kernel), &targets, true)?;
+    let form = Form { emulate: true, checked: false };
+    let jobs = composition::jobs(settings, &ready, std::slice::from_ref(&arguments.kernel), &targets, form)?;
     let [job] = jobs.as_slice() else {
         let targets: Vec<String> = jobs.iter().map(|job| format!("--target {}", job.target)).collect();
         return Err(Failure::usage(format!("kernel `{}` has {}", arguments.kernel, count(jobs.len(), "target")))

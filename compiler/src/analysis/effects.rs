@@ -6,7 +6,6 @@ use crate::analysis::formula::Formula;
 use crate::analysis::lift;
 use crate::analysis::linear::{Linear, Var};
 use crate::cursor::path::{Path, Step};
-use crate::hardware::memory::MemoryKind;
 use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::declarations::{Alias, Declarations, RootAccess};
 use crate::loop_ir::{BinaryOp, Expr, ExprKind, Stmt, StmtKind, Ty};
@@ -256,7 +255,7 @@ impl Walk<'_> {
             StmtKind::Pass | StmtKind::Window { .. } => {}
             StmtKind::Alloc { name, mem, .. } => {
                 self.hidden.push(name.clone());
-                if mem.kind == MemoryKind::DramStatic {
+                if mem.is_static() {
                     self.found.statics.push(self.at.clone());
                 }
             }

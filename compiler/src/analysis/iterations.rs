@@ -3,7 +3,7 @@
 use crate::analysis::commute::{self, conflict, order_matters};
 use crate::analysis::conditions::{Unproven, misplaced};
 use crate::analysis::config_flow::{self, Unknowns};
-use crate::analysis::effects::{self, Cell, Effects};
+use crate::analysis::effects::{self, AccessKind, Cell, Effects};
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
 use crate::analysis::linear::Linear;
@@ -134,8 +134,17 @@ pub(crate) fn independent(proc: &Proc, scope: &Path, solver: &mut Solver) -> Res
     }
     // A reduction is a read and a write that another thread can come between.
     let touched = |a: &Cell, b: &Cell| a.kind.modifies() || b.kind.modifies();
-    overlap::first_meeting(&pair.facts, &pair.early, &pair.late, &[], &touched, solver)
-        .map_err(|meeting| conflict(proc, &meeting, "different iterations are independent"))
+    overlap::first_meeting(&pair.facts, &pair.early, &pair.late, &[], &touched, solver).map_err(|meeting| {
+        let unproven = conflict(proc, &meeting, "different iterations are independent");
+        let sums = [&meeting.first, &meeting.second].iter().all(|cell| cell.kind == AccessKind::Reduce);
+        match sums {
+            true => unproven.hint(
+                "a parallel loop cannot sum into one place: let each iteration sum into an element of its own and \
+                     add the elements up in a `seq` loop, or parallelize a loop around the sum",
+            ),
+            false => unproven,
+        }
+    })
 }
 
 /// Answers [`Question::DeadBetweenIterations`](crate::analysis::conditions::Question::DeadBetweenIterations).

@@ -33,10 +33,16 @@ pub fn element(
         };
         site.require(goal, solver, |names| {
             let message = format!("`{}` may be {verb} out of bounds", names.place(name, idx));
-            Failure::new(codes::BOUNDS, message, span, site.at, between(index, extent, names))
+            let failure = Failure::new(codes::BOUNDS, message, span, site.at, between(index, extent, names));
+            failure.hint(remedy(names.get(name)))
         })?;
     }
     Ok(())
+}
+
+/// What usually helps against an access that may lie outside.
+fn remedy(name: &str) -> String {
+    format!("state what bounds the index (an `assert`, or an `if` around the access), or make `{name}` larger")
 }
 
 fn inside(index: &Linear, extent: &Linear) -> Option<Formula> {
@@ -64,7 +70,8 @@ pub fn window(site: &Site<'_>, name: &Sym, idx: &[Access], span: &Span, solver: 
                 };
                 site.require(goal, solver, |names| {
                     let message = format!("a window of `{}` may lie out of bounds", names.get(name));
-                    Failure::new(codes::BOUNDS, message, span, site.at, between(point, extent, names))
+                    let failure = Failure::new(codes::BOUNDS, message, span, site.at, between(point, extent, names));
+                    failure.hint(remedy(names.get(name)))
                 })?;
             }
             Access::Interval { lo, hi } => interval(site, name, lo, hi, extent, span, solver)?,
@@ -94,13 +101,14 @@ fn interval(
     site.require(within, solver, |names| {
         let message = format!("a window of `{}` may lie out of bounds", names.get(name));
         let condition = format!("0 <= {} and {} <= {}", names.expr(lo), names.expr(hi), names.expr(extent));
-        Failure::new(codes::BOUNDS, message, span, site.at, condition)
+        Failure::new(codes::BOUNDS, message, span, site.at, condition).hint(remedy(names.get(name)))
     })?;
     let filled = low.zip(high).and_then(|(low, high)| Formula::below(&low, &high));
     site.require(filled, solver, |names| {
         let message = format!("a window of `{}` may be empty", names.get(name));
         let condition = format!("{} < {}", names.expr(lo), names.expr(hi));
         Failure::new(codes::EXTENT, message, span, site.at, condition)
+            .hint("a window has at least one element in each dimension; put an `if` around code that may have none")
     })
 }
 

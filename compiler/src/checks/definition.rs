@@ -1,5 +1,6 @@
 //! Safety of one definition, statement by statement, and the bounds of one buffer for rewrites of its shape.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::analysis::conditions::Unproven;
@@ -59,8 +60,20 @@ fn header(proc: &Proc, solver: &mut Solver) -> (Facts, Vec<Failure>) {
 fn extent_is_positive(site: &Site<'_>, name: &Sym, extent: &Expr, solver: &mut Solver) -> Result<(), Failure> {
     site.require_at_least(extent, 1, solver, |names| {
         let message = format!("an extent of `{}` may not be positive", names.get(name));
-        Failure::new(codes::EXTENT, message, &extent.span, site.at, format!("{} > 0", names.expr(extent)))
+        let condition = format!("{} > 0", names.expr(extent));
+        let hint = match mentions_args_only(site.proc, [extent]) {
+            true => format!("add `assert {condition}` at the start of the proc, or take a `size`, which is positive"),
+            false => "put an `if` around the code that needs it, or make the extent larger".to_string(),
+        };
+        Failure::new(codes::EXTENT, message, &extent.span, site.at, condition).hint(hint)
     })
+}
+
+/// Whether an assert of the proc could say something about the expressions.
+fn mentions_args_only<'e>(proc: &Proc, exprs: impl IntoIterator<Item = &'e Expr>) -> bool {
+    let mut symbols = BTreeSet::new();
+    exprs.into_iter().for_each(|expr| visit::expr_symbols(expr, &mut symbols));
+    symbols.iter().all(|symbol| proc.args.iter().any(|arg| arg.name == *symbol))
 }
 
 /// What a walk looks at.
@@ -159,7 +172,11 @@ impl Walk<'_> {
         let goal = self.facts.index(lo).zip(self.facts.index(hi)).and_then(|(lo, hi)| Formula::at_most(&lo, &hi));
         let outcome = site.require(goal, self.solver, |names| {
             let condition = format!("{} <= {}", names.expr(lo), names.expr(hi));
-            Failure::new(codes::EXTENT, "the extent of a loop may be negative", &stmt.span, at, condition)
+            let hint = match mentions_args_only(self.proc, [lo, hi]) {
+                true => format!("add `assert {condition}` at the start of the proc, or put an `if` around the loop"),
+                false => format!("put `if {condition}:` around the loop"),
+            };
+            Failure::new(codes::EXTENT, "the extent of a loop may be negative", &stmt.span, at, condition).hint(hint)
         });
         self.failures.extend(outcome.err());
     }

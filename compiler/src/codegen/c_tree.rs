@@ -305,6 +305,11 @@ pub enum CStmt {
     /// Text of a user's memory or instruction; only its first line is indented.
     Raw(String),
     Assume(CExpr),
+    /// Ends the program with a message where the condition does not hold.
+    Check {
+        condition: CExpr,
+        message: String,
+    },
     /// Tells the compiler that a variable may stay unused. `always` is false where later mentions make it superfluous.
     Discard {
         name: String,
@@ -372,6 +377,10 @@ fn write_stmt(stmt: &CStmt, depth: usize, out: &mut String) {
         CStmt::Comment(text) => line(format!("// {}", one_line(text)), out),
         CStmt::Raw(text) => line(text.clone(), out),
         CStmt::Assume(cond) => line(format!("EXO_ASSUME({});", cond.text()), out),
+        CStmt::Check { condition, message } => {
+            let message = one_line(message).replace('\\', "\\\\").replace('"', "\\\"");
+            line(format!("EXO_CHECK({}, \"{message}\");", condition.text()), out);
+        }
         CStmt::Discard { name, .. } => line(format!("(void){name};"), out),
         CStmt::Assign { lhs, reduce, rhs } => {
             let op = if *reduce { "+=" } else { "=" };

@@ -1,25 +1,29 @@
 //! Data expressions as C at one precision: reads, literals, arithmetic, externs.
 
+use crate::codegen::bfloat;
 use crate::codegen::c_tree::{CExpr, COp};
 use crate::codegen::function::FunctionLowering;
 use crate::codegen::wrapping;
+use crate::hardware::config::FieldType;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
+use crate::source::Span;
+use crate::symbol::Sym;
 
 impl FunctionLowering<'_, '_> {
     /// A data expression; all of it is of `precision` (checked before).
     pub fn data(&mut self, expr: &Expr, precision: Precision) -> CExpr {
         match &expr.kind {
             ExprKind::Read { name, idx } => {
-                let place = self.element(name, idx, &expr.span);
-                match self.declarations.memory(name) {
-                    Some(memory) => self.unit.read(&memory, place, &expr.span),
-                    None => place,
-                }
+                let value = self.stored(name, idx, &expr.span);
+                if self.precision(name) == Precision::Bf16 { bfloat::read(value) } else { value }
             }
             ExprKind::Const(value) => self.literal(value, precision),
+            ExprKind::ReadConfig(field) => {
+                let value = self.field(field);
+                if field.ty() == FieldType::Data(Precision::Bf16) { bfloat::read(value) } else { value }
+            }
             ExprKind::Neg(operand) => wrapping::negated(self.data(operand, precision), precision),
-            ExprKind::ReadConfig(field) => self.field(field),
             ExprKind::Binary { op, lhs, rhs } => match arithmetic(*op) {
                 Some(op) => {
                     let (lhs, rhs) = (self.data(lhs, precision), self.data(rhs, precision));
@@ -32,6 +36,15 @@ impl FunctionLowering<'_, '_> {
                 self.unit.extern_call(function, args, precision, &expr.span)
             }
             ExprKind::Window { .. } | ExprKind::Stride { .. } => self.malformed_data(expr),
+        }
+    }
+
+    /// An element as it is stored.
+    pub fn stored(&mut self, name: &Sym, idx: &[Expr], span: &Span) -> CExpr {
+        let place = self.element(name, idx, span);
+        match self.declarations.memory(name) {
+            Some(memory) => self.unit.read(&memory, place, span),
+            None => place,
         }
     }
 
@@ -76,7 +89,9 @@ fn literal(value: &Const, real: f64, precision: Precision) -> CExpr {
     let magnitude = match precision {
         Precision::R | Precision::F32 => float_token(real.abs(), "f"),
         Precision::F64 => float_token(real.abs(), ""),
-        Precision::F16 | Precision::Bf16 => {
+        // Arithmetic on it is that of `float`.
+        Precision::Bf16 => float_token(bfloat::rounded(real).abs(), "f"),
+        Precision::F16 => {
             let token = float_token(real.abs(), "");
             let signed = if negative { CExpr::Neg(Box::new(token)) } else { token };
             return cast_literal(signed, precision);

@@ -14,6 +14,8 @@ impl Unit<'_> {
         precision: Precision,
         span: &Span,
     ) -> CExpr {
+        // Values of `bf16` are computed as `float`.
+        let precision = if precision == Precision::Bf16 { Precision::F32 } else { precision };
         let ty = precision.c_type();
         match function.kind {
             ExternKind::Sin => self.library("sin", args, precision),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::codegen::access::{Storage, WindowExpr};
+use crate::codegen::bfloat;
 use crate::codegen::c_tree::{self, CExpr, CStmt};
 use crate::codegen::context;
 use crate::codegen::intervals::Intervals;
@@ -11,11 +12,14 @@ use crate::codegen::liveness;
 use crate::codegen::memory::CBuffer;
 use crate::codegen::names::Scope;
 use crate::codegen::precision;
+use crate::codegen::reach::Function;
 use crate::codegen::unit::{Layout, Unit};
 use crate::codegen::usage::Touched;
 use crate::codegen::wrapping;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::{ConfigField, FieldType};
 use crate::hardware::memory::{Memory, MemoryKind};
+use crate::hardware::precision::Precision;
 use crate::loop_ir::configuration;
 use crate::loop_ir::declarations::{Declaration, Declarations};
 use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
@@ -25,7 +29,7 @@ use crate::loop_ir::types::{Control, DataType};
 use crate::loop_ir::visit;
 use crate::print;
 use crate::source::Span;
-use crate::symbol::Sym;
+use crate::symbol::{Identity, Sym};
 
 /// A function as text: the comment and prototype that the header or the file's top needs, and the definition.
 #[derive(Debug)]
@@ -34,6 +38,8 @@ pub struct FunctionText {
     pub comment: String,
     /// `void name( … )`, without `static` and without a final semicolon.
     pub prototype: String,
+    /// The same for the definition, where pointers are declared distinct.
+    pub head: String,
     /// Statements of the body, each with its newline.
     pub body: String,
 }
@@ -46,12 +52,15 @@ pub struct FunctionLowering<'u, 'a> {
     pub intervals: Intervals,
     /// Strides of window parameters that an assert fixes.
     pub asserted_strides: BTreeMap<(Sym, usize), i64>,
-    touched: Arc<Touched>,
-    proc: &'u Proc,
+    /// Numbered places that live buffers take, with the memory that counts them.
+    chunks: BTreeMap<Sym, (Identity, i64)>,
+    pub touched: Arc<Touched>,
+    pub proc: &'u Proc,
 }
 
 /// Lowers one proc. Errors go to the unit; the text is meaningless then.
-pub fn lower(unit: &mut Unit<'_>, proc: &Arc<Proc>, declarations: Declarations, c_name: &str) -> FunctionText {
+pub fn lower(unit: &mut Unit<'_>, function: &Function, declarations: Declarations) -> FunctionText {
+    let proc = &function.proc;
     let touched = unit.usage.of(proc);
     let functions = called_names(unit, proc);
     let mut lowering = FunctionLowering {
@@ -60,10 +69,11 @@ pub fn lower(unit: &mut Unit<'_>, proc: &Arc<Proc>, declarations: Declarations, 
         names: Scope::new(functions),
         intervals: Intervals::of(proc),
         asserted_strides: asserted_strides(proc),
+        chunks: BTreeMap::new(),
         touched,
         proc,
     };
-    lowering.function(c_name)
+    lowering.function(&function.c_name, function.exported)
 }
 
 /// C functions that the body calls: a variable of that name would hide them.
@@ -80,7 +90,7 @@ fn called_names(unit: &Unit<'_>, proc: &Proc) -> BTreeSet<String> {
 }
 
 /// `stride(x, d) == literal`, in this orientation.
-fn stride_assertion(pred: &Expr) -> Option<((Sym, usize), i64)> {
+pub fn stride_assertion(pred: &Expr) -> Option<((Sym, usize), i64)> {
     let ExprKind::Binary { op: BinaryOp::Eq, lhs, rhs } = &pred.kind else { return None };
     match (&lhs.kind, &rhs.kind) {
         (ExprKind::Stride { name, dim }, ExprKind::Const(Const::Int(value))) => Some(((name.clone(), *dim), *value)),
@@ -93,7 +103,7 @@ fn asserted_strides(proc: &Proc) -> BTreeMap<(Sym, usize), i64> {
 }
 
 impl FunctionLowering<'_, '_> {
-    fn function(&mut self, c_name: &str) -> FunctionText {
+    fn function(&mut self, c_name: &str, exported: bool) -> FunctionText {
         let proc = self.proc;
         let mut discards = vec![CStmt::Discard { name: "ctxt".into(), always: false }];
         for arg in &proc.args {
@@ -101,13 +111,17 @@ impl FunctionLowering<'_, '_> {
             discards.push(CStmt::Discard { name, always: false });
         }
         let comment = self.comment(c_name);
-        let prototype = self.prototype(c_name);
-        let mut statements = self.prologue();
+        let prototype = self.prototype(c_name, "");
+        let head = self.prototype(c_name, if self.unit.distinct { " restrict" } else { "" });
+        let mut statements = match exported && self.unit.checked {
+            true => self.checks(c_name),
+            false => self.prologue(),
+        };
         statements.extend(self.block(&proc.body));
         discards.extend(statements);
         let mut body = String::new();
         c_tree::write_block(&c_tree::drop_superfluous_discards(discards), 0, &mut body);
-        FunctionText { comment, prototype, body }
+        FunctionText { comment, prototype, head, body }
     }
 
     fn comment(&self, c_name: &str) -> String {
@@ -131,7 +145,8 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    fn prototype(&mut self, c_name: &str) -> String {
+    /// `qualifier` goes behind the star of pointers. A window's pointer is a member of a struct, where it means nothing.
+    fn prototype(&mut self, c_name: &str, qualifier: &str) -> String {
         let mut params = vec![format!("{} *ctxt", self.unit.context.type_name())];
         for arg in &self.proc.args {
             let name = self.names.get(&arg.name).to_string();
@@ -147,8 +162,8 @@ impl FunctionLowering<'_, '_> {
                             let window = self.unit.window_struct(ty.rank(), ty.precision, constant);
                             format!("struct {window} {name}")
                         }
-                        false if constant => format!("const {}* {name}", ty.precision.c_type()),
-                        false => format!("{}* {name}", ty.precision.c_type()),
+                        false if constant => format!("const {}*{qualifier} {name}", ty.precision.c_type()),
+                        false => format!("{}*{qualifier} {name}", ty.precision.c_type()),
                     }
                 }
             });
@@ -247,6 +262,9 @@ impl FunctionLowering<'_, '_> {
             FieldType::Data(target) => {
                 let source = precision::of_rhs(rhs, target, &self.declarations);
                 let value = self.data(rhs, source);
+                if target == Precision::Bf16 {
+                    return CStmt::Assign { lhs, reduce: false, rhs: bfloat::converted(value, source) };
+                }
                 if source != target { value.paren().cast(target.c_type()) } else { value }
             }
             FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride => self.control(rhs),
@@ -257,17 +275,47 @@ impl FunctionLowering<'_, '_> {
     fn store(&mut self, name: &Sym, idx: &[Expr], rhs: &Expr, reduce: bool, span: &Span) -> Option<CStmt> {
         let target = self.precision(name);
         let source = precision::of_rhs(rhs, target, &self.declarations);
+        let memory = self.declarations.memory(name)?;
+        if target == Precision::Bf16 {
+            let value = self.bf16_value(name, idx, rhs, reduce, source, span);
+            let lhs = self.element(name, idx, span);
+            return self.unit.write(&memory, lhs, false, value, span);
+        }
         let mut value = self.data(rhs, source);
         let lhs = self.element(name, idx, span);
         // An assignment of a variable to itself is written with a cast, because compilers warn about a bare one.
         if source != target || lhs == value {
             value = value.paren().cast(target.c_type());
         }
-        let memory = self.declarations.memory(name)?;
         if reduce && memory.kind != MemoryKind::User {
             value = wrapping::addend(value, target);
         }
         self.unit.write(&memory, lhs, reduce, value, span)
+    }
+
+    /// What a statement stores in an element of `bf16`.
+    fn bf16_value(
+        &mut self,
+        name: &Sym,
+        idx: &[Expr],
+        rhs: &Expr,
+        reduce: bool,
+        source: Precision,
+        span: &Span,
+    ) -> CExpr {
+        match &rhs.kind {
+            // A copy converts nothing.
+            ExprKind::Read { name: from, idx: at } if !reduce && source == Precision::Bf16 => {
+                self.stored(from, at, &rhs.span)
+            }
+            _ => {
+                let value = self.data(rhs, source);
+                match reduce {
+                    true => bfloat::reduced(self.element(name, idx, span), value, source),
+                    false => bfloat::converted(value, source),
+                }
+            }
+        }
     }
 
     fn window(&mut self, name: &Sym, rhs: &Expr, bound: &mut Vec<String>, out: &mut Vec<CStmt>) {
@@ -291,7 +339,8 @@ impl FunctionLowering<'_, '_> {
     fn alloc(&mut self, name: &Sym, ty: &DataType, memory: &Memory, span: &Span, out: &mut Vec<CStmt>) {
         let extents: Vec<CExpr> = ty.shape.iter().map(|extent| self.subscript(extent)).collect();
         let variable = self.names.get(name).to_string();
-        let buffer = CBuffer { memory, name: &variable, ty: ty.precision.c_type(), extents: &extents, span };
+        let chunk = self.take_chunk(name, memory, span);
+        let buffer = CBuffer { memory, name: &variable, ty: ty.precision.c_type(), extents: &extents, chunk, span };
         let Some(text) = self.unit.alloc(&buffer) else { return };
         // A buffer that nothing reads would be reported as set but unused; a heap pointer is used by its `free`.
         let declares = self.unit.layout(memory) != Layout::User
@@ -305,13 +354,34 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
+    /// The lowest free place of a memory that counts them.
+    fn take_chunk(&mut self, name: &Sym, memory: &Memory, span: &Span) -> Option<i64> {
+        if self.unit.layout(memory) != Layout::User {
+            return None;
+        }
+        let pool = memory.pool()?;
+        let taken: BTreeSet<i64> =
+            self.chunks.values().filter(|(owner, _)| *owner == pool.identity).map(|(_, chunk)| *chunk).collect();
+        let free = (0..).find(|chunk| !taken.contains(chunk)).unwrap_or(i64::MAX);
+        let capacity = memory.chain().find_map(|memory| memory.capacity);
+        if let Some(capacity) = capacity.filter(|capacity| free >= *capacity) {
+            let message = format!("{} has {capacity} places, and all are taken", memory.name());
+            let refusal = Diagnostic::error(codes::MEMORY, message).at(span, "no place is left for this");
+            self.unit.errors.push(refusal.hint("use fewer buffers at a time, or move their uses together"));
+        }
+        self.chunks.insert(name.clone(), (pool.identity, free));
+        Some(free)
+    }
+
     fn free(&mut self, name: &Sym, span: &Span) -> Option<CStmt> {
         let Some(Declaration::Buffer { ty, mem, is_arg: false }) = self.declarations.get(name).cloned() else {
             return None;
         };
         let extents: Vec<CExpr> = ty.shape.iter().map(|extent| self.subscript(extent)).collect();
         let variable = self.names.get(name).to_string();
-        let buffer = CBuffer { memory: &mem, name: &variable, ty: ty.precision.c_type(), extents: &extents, span };
+        let chunk = self.chunks.remove(name).map(|(_, chunk)| chunk);
+        let buffer =
+            CBuffer { memory: &mem, name: &variable, ty: ty.precision.c_type(), extents: &extents, chunk, span };
         self.unit.free(&buffer)
     }
 }

@@ -70,6 +70,10 @@ impl Program {
 
     fn buffer(&mut self, at: usize, precision: Precision, tensor: &Tensor<MachineValue>) {
         let (ty, count) = (precision.c_type(), tensor.data.len());
+        let (element, store) = match precision {
+            Precision::Bf16 => ("exo_bf16_to_float", "exo_bf16_from_double".to_string()),
+            _ => ("", format!("({ty})")),
+        };
         let (wide, print) = match precision.is_float() {
             true => ("double", "printf(\" %a\", (double)"),
             false => ("int64_t", "printf(\" %\" PRId64, (int64_t)"),
@@ -81,12 +85,12 @@ impl Program {
         ));
         self.filling.push_str(&format!(
             "    memset(buffer_{at}, CANARY, sizeof buffer_{at});\n    \
-             for (size_t i = 0; i < {count}; i++) buffer_{at}[GUARD + i] = ({ty})data_{at}[i];\n"
+             for (size_t i = 0; i < {count}; i++) buffer_{at}[GUARD + i] = {store}(data_{at}[i]);\n"
         ));
         let kind = if precision.is_float() { "float" } else { "int" };
         self.printing.push_str(&format!(
             "    printf(\"{kind}\");\n    \
-             for (size_t i = 0; i < {count}; i++) {print}buffer_{at}[GUARD + i]);\n    \
+             for (size_t i = 0; i < {count}; i++) {print}{element}(buffer_{at}[GUARD + i]));\n    \
              printf(\"\\n\");\n    \
              report({at}, buffer_{at}, sizeof buffer_{at}, sizeof buffer_{at}[0]);\n"
         ));

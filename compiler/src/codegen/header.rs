@@ -1,5 +1,6 @@
 //! The header file: window structs, public prototypes, and the macros that both files use.
 
+use crate::codegen::bfloat;
 use crate::codegen::context::Context;
 use crate::codegen::unit::WindowStruct;
 
@@ -47,13 +48,19 @@ extern "C" {
 "#;
 
 /// The context, the window structs and the public declarations: the part that differs between headers.
-pub fn contents(context: &Context, windows: impl Iterator<Item = WindowStruct>, declarations: &[String]) -> String {
+pub fn contents(
+    context: &Context,
+    windows: impl Iterator<Item = WindowStruct>,
+    has_bf16: bool,
+    declarations: &[String],
+) -> String {
     let mut windows: Vec<WindowStruct> = windows.collect();
     windows.sort_by_key(|window| window.name());
     let structs: String = windows.into_iter().map(window_struct).collect();
     let structs = if structs.is_empty() { "\n".to_string() } else { structs };
+    let bf16 = if has_bf16 { bfloat::TEXT } else { "" };
     let context = context.definition();
-    format!("\n{context}{structs}{}", declarations.join("\n"))
+    format!("\n{bf16}{context}{structs}{}", declarations.join("\n"))
 }
 
 /// One struct, guarded so that several generated headers can be included together.

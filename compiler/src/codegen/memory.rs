@@ -6,6 +6,18 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::memory::{Memory, MemoryQuestion};
 use crate::source::Span;
 
+/// A platform defines these two functions; where it does not, the C library's heap serves.
+const PLATFORM_HEAP: &str = "#include <stddef.h>
+#include <stdlib.h>
+#if defined(__GNUC__)
+__attribute__((weak)) void *malloc_dram(size_t size) { return malloc(size); }
+__attribute__((weak)) void free_dram(void *address) { free(address); }
+#else
+void *malloc_dram(size_t size);
+void free_dram(void *address);
+#endif
+";
+
 /// The largest emulated buffer that lives in the frame of its function, in elements.
 const EMULATED_ON_STACK: i64 = 4096;
 
@@ -15,6 +27,8 @@ pub struct CBuffer<'b> {
     pub name: &'b str,
     pub ty: &'static str,
     pub extents: &'b [CExpr],
+    /// The number of its place, where the memory counts places.
+    pub chunk: Option<i64>,
     pub span: &'b Span,
 }
 
@@ -39,6 +53,7 @@ impl Unit<'_> {
         const STANDARD: &str = "#include <stdio.h>\n#include <stdlib.h>\n";
         match self.layout(memory) {
             Layout::Heap | Layout::Stack | Layout::Static | Layout::Emulated => Some(STANDARD.to_string()),
+            Layout::PlatformHeap => Some(PLATFORM_HEAP.to_string()),
             Layout::User => {
                 let own = self.ask(memory, &MemoryQuestion::Global, span);
                 own.or_else(|| builtin_base(memory).map(|_| STANDARD.to_string()))
@@ -50,7 +65,8 @@ impl Unit<'_> {
         match self.layout(buffer.memory) {
             Layout::User => {
                 let shape = self.extents_text(buffer);
-                let question = MemoryQuestion::Alloc { name: buffer.name, c_type: buffer.ty, shape: &shape };
+                let question =
+                    MemoryQuestion::Alloc { name: buffer.name, c_type: buffer.ty, shape: &shape, chunk: buffer.chunk };
                 let errors = self.errors.len();
                 match self.ask(buffer.memory, &question, buffer.span) {
                     Some(text) => Some(CStmt::Raw(text)),
@@ -60,6 +76,13 @@ impl Unit<'_> {
                         None => self.cannot(buffer.memory, "allocate", buffer.span, None),
                     },
                 }
+            }
+            Layout::PlatformHeap if !buffer.extents.is_empty() => {
+                let mut factors = self.extents_text(buffer);
+                factors.reverse();
+                let (ty, name) = (buffer.ty, buffer.name);
+                let bytes = format!("{} * sizeof({ty})", factors.join(" * "));
+                Some(CStmt::Raw(format!("{ty} *{name} = ({ty}*) malloc_dram({bytes});")))
             }
             layout => self.plain_alloc(layout, buffer),
         }
@@ -88,7 +111,8 @@ impl Unit<'_> {
         match self.layout(buffer.memory) {
             Layout::User => {
                 let shape = self.extents_text(buffer);
-                let question = MemoryQuestion::Free { name: buffer.name, c_type: buffer.ty, shape: &shape };
+                let question =
+                    MemoryQuestion::Free { name: buffer.name, c_type: buffer.ty, shape: &shape, chunk: buffer.chunk };
                 match self.ask(buffer.memory, &question, buffer.span) {
                     Some(text) if text.is_empty() => None,
                     Some(text) => Some(CStmt::Raw(text)),
@@ -98,13 +122,17 @@ impl Unit<'_> {
                     }
                 }
             }
+            Layout::PlatformHeap if !buffer.extents.is_empty() => {
+                Some(CStmt::Raw(format!("free_dram({});", buffer.name)))
+            }
             layout => is_heap(layout, buffer.extents).then(|| CStmt::Free(buffer.name.to_string())),
         }
     }
 
     /// Whether the variable of a buffer is a heap pointer, which its `free` mentions.
     pub fn is_heap_buffer(&self, memory: &Memory, extents: &[CExpr]) -> bool {
-        is_heap(self.layout(memory), extents)
+        let layout = self.layout(memory);
+        is_heap(layout, extents) || (layout == Layout::PlatformHeap && !extents.is_empty())
     }
 
     /// Extents as a memory's functions get them: in parentheses unless they are one token.
@@ -221,7 +249,7 @@ fn is_heap(layout: Layout, extents: &[CExpr]) -> bool {
     }
     match layout {
         Layout::Heap => true,
-        Layout::Stack | Layout::Static | Layout::User => false,
+        Layout::Stack | Layout::Static | Layout::PlatformHeap | Layout::User => false,
         Layout::Emulated => {
             let elements = literal_extents(extents)
                 .and_then(|extents| extents.into_iter().try_fold(1i64, |product, e| product.checked_mul(e)));

@@ -206,6 +206,7 @@ const LIBRARY: &[&str] = &[
     "fputs",
     "fread",
     "free",
+    "free_dram",
     "frexp",
     "fscanf",
     "fseek",
@@ -237,6 +238,7 @@ const LIBRARY: &[&str] = &[
     "lrint",
     "lround",
     "malloc",
+    "malloc_dram",
     "memchr",
     "memcmp",
     "memcpy",
@@ -340,7 +342,9 @@ pub fn is_reserved_variable(name: &str) -> bool {
 
 /// Whether a name belongs to what this compiler or the implementation of C adds.
 fn is_internal(name: &str) -> bool {
-    ["_relu_", "_select_", "_sigmoid_", "exo_win_", "EXO_", "__"].iter().any(|prefix| name.starts_with(prefix))
+    ["_relu_", "_select_", "_sigmoid_", "exo_win_", "exo_bf16", "EXO_", "__"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
         || (name.starts_with('_') && name.chars().nth(1).is_some_and(|c| c.is_ascii_uppercase()))
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::codegen::precision;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::FieldType;
-use crate::hardware::memory::MemoryKind;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
@@ -14,6 +13,34 @@ use crate::loop_ir::types::DataType;
 use crate::loop_ir::visit;
 use crate::source::Span;
 use crate::symbol::Sym;
+
+/// Refuses a call to a proc with C of its own where numbered places of a memory are taken: it might take the same ones.
+pub fn check_leaf(proc: &Proc, errors: &mut Vec<Diagnostic>) {
+    let mut counted = None;
+    visit::each_stmt(&proc.body, &mut |stmt| {
+        if let StmtKind::Alloc { name, mem, .. } = &stmt.kind
+            && mem.pool().is_some()
+        {
+            counted.get_or_insert_with(|| (name.clone(), mem.clone(), stmt.span.clone()));
+        }
+    });
+    let Some((name, memory, allocated)) = counted else { return };
+    visit::each_stmt(&proc.body, &mut |stmt| {
+        if let StmtKind::Call { callee, .. } = &stmt.kind
+            && callee.instr.is_none()
+        {
+            let message = format!("`{}` holds `{name}` in {} and calls `{}`", proc.name, memory.name(), callee.name);
+            errors.push(
+                Diagnostic::error(codes::MEMORY, message)
+                    .at(&stmt.span, "called here")
+                    .label(&allocated, "takes a numbered place")
+                    .hint(
+                        "only instructions may be called there, since a proc might take the same place; use `inline`",
+                    ),
+            );
+        }
+    });
+}
 
 /// Appends every reason why `proc` has no C. Callees are checked on their own.
 pub fn check(proc: &Proc, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
@@ -106,7 +133,7 @@ fn is_strided(actual: &Expr, name: &Sym, declarations: &Declarations) -> bool {
 /// Refuses `static` buffers inside a parallel loop, in callees too: all iterations would share them.
 fn no_static_storage(body: &[Stmt], par: &Span, errors: &mut Vec<Diagnostic>) {
     visit::each_stmt(body, &mut |stmt| match &stmt.kind {
-        StmtKind::Alloc { name, mem, .. } if mem.kind == MemoryKind::DramStatic => {
+        StmtKind::Alloc { name, mem, .. } if mem.is_static() => {
             errors.push(static_in_par(name.name(), par).at(&stmt.span, "allocated here"));
         }
         StmtKind::Call { callee, .. } => {
@@ -142,7 +169,7 @@ fn static_buffer(proc: &Arc<Proc>) -> Option<Sym> {
             return;
         }
         match &stmt.kind {
-            StmtKind::Alloc { name, mem, .. } if mem.kind == MemoryKind::DramStatic => found = Some(name.clone()),
+            StmtKind::Alloc { name, mem, .. } if mem.is_static() => found = Some(name.clone()),
             StmtKind::Call { callee, .. } => found = static_buffer(callee),
             StmtKind::Alloc { .. }
             | StmtKind::Assign { .. }

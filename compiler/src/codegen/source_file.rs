@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::codegen::c_tree;
+use crate::codegen::checked;
 use crate::codegen::function::FunctionText;
 use crate::codegen::reach::Function;
 use crate::codegen::unit::{Helper, Unit};
@@ -21,6 +22,9 @@ pub fn preamble(unit: &mut Unit<'_>) -> Vec<String> {
     let mut sections = Vec::new();
     if unit.has_parallel_loop {
         sections.push(QUIET_PRAGMAS.to_string());
+    }
+    if unit.checked {
+        sections.push(checked::MACROS.to_string());
     }
     sections.extend(unit.helpers.iter().map(|helper| helper_text(*helper).to_string()));
     let mut seen = BTreeSet::new();
@@ -102,7 +106,7 @@ pub fn instruction_comment(proc: &Proc, instruction: &Instruction) -> String {
 /// The definition of a function, with its comment.
 pub fn definition(function: &Function, text: &FunctionText) -> String {
     let storage = if function.exported { "" } else { "static " };
-    format!("{}{storage}{} {{\n{}}}\n", text.comment, text.prototype, text.body)
+    format!("{}{storage}{} {{\n{}}}\n", text.comment, text.head, text.body)
 }
 
 /// The declaration of a function, with its comment.

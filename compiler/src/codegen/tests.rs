@@ -55,7 +55,7 @@ impl Hooks for TestHooks {
 }
 
 pub(super) fn options() -> Options {
-    Options { header_name: "lib.h".into(), emulate: false }
+    Options { header_name: "lib.h".into(), emulate: false, checked: false }
 }
 
 pub(super) fn emulated() -> Options {

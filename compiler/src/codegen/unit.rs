@@ -36,6 +36,10 @@ pub enum Helper {
 pub struct Unit<'a> {
     pub hooks: &'a dyn Hooks,
     pub emulate: bool,
+    /// Whether exported functions check their arguments.
+    pub checked: bool,
+    /// Whether pointers of a function may be declared distinct: every call was proven to keep that, none waived.
+    pub distinct: bool,
     pub reach: &'a Reach,
     pub context: Context,
     pub usage: Usage,
@@ -55,6 +59,8 @@ impl<'a> Unit<'a> {
         Unit {
             hooks,
             emulate,
+            checked: false,
+            distinct: reach.functions.iter().all(|function| function.proc.lineage.waived.is_empty()),
             reach,
             context,
             usage: Usage::default(),
@@ -119,8 +125,9 @@ impl<'a> Unit<'a> {
             (MemoryKind::Dram, _) => Layout::Heap,
             (MemoryKind::DramStack, _) => Layout::Stack,
             (MemoryKind::DramStatic, _) => Layout::Static,
-            (MemoryKind::User, true) => Layout::Emulated,
-            (MemoryKind::User, false) => Layout::User,
+            (MemoryKind::DramMalloc, _) => Layout::PlatformHeap,
+            (MemoryKind::User | MemoryKind::Chunks, true) => Layout::Emulated,
+            (MemoryKind::User | MemoryKind::Chunks, false) => Layout::User,
         }
     }
 }
@@ -130,6 +137,8 @@ pub enum Layout {
     Heap,
     Stack,
     Static,
+    /// The heap of `malloc_dram`.
+    PlatformHeap,
     /// A user's memory as a plain array: on the stack where it is small and of literal extents, else on the heap.
     Emulated,
     User,
@@ -137,12 +146,5 @@ pub enum Layout {
 
 /// The built-in memory among the bases of a memory.
 pub fn builtin_base(memory: &Memory) -> Option<Memory> {
-    let mut at = memory.base.clone();
-    while let Some(base) = at {
-        if base.kind != MemoryKind::User {
-            return Some(base);
-        }
-        at = base.base.clone();
-    }
-    None
+    memory.chain().skip(1).find(|base| !matches!(base.kind, MemoryKind::User | MemoryKind::Chunks)).cloned()
 }

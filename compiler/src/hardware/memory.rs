@@ -40,6 +40,10 @@ pub enum MemoryKind {
     DramStack,
     /// A `static` C array; literal extents only.
     DramStatic,
+    /// The heap of a platform's own allocator, `malloc_dram` and `free_dram`.
+    DramMalloc,
+    /// The base of memories that hold a few numbered places, such as tile registers. It holds nothing itself.
+    Chunks,
     /// A user's memory: text comes from its Starlark functions, see [`MemoryHooks`].
     User,
 }
@@ -65,13 +69,52 @@ impl Memory {
         STATIC.get_or_init(|| Memory::builtin("DRAM_STATIC", Some(Memory::dram()), MemoryKind::DramStatic)).clone()
     }
 
+    /// Memory from the allocator that the platform provides.
+    pub fn mdram() -> Self {
+        static MDRAM: OnceLock<Memory> = OnceLock::new();
+        MDRAM.get_or_init(|| Memory::builtin("MDRAM", Some(Memory::dram()), MemoryKind::DramMalloc)).clone()
+    }
+
+    /// The base of memories with numbered places.
+    pub fn static_memory() -> Self {
+        static CHUNKS: OnceLock<Memory> = OnceLock::new();
+        CHUNKS.get_or_init(|| Memory::builtin("StaticMemory", None, MemoryKind::Chunks)).clone()
+    }
+
+    /// The memories of the prelude, under Exo's names.
+    pub fn builtins() -> [Memory; 5] {
+        [Memory::dram(), Memory::dram_stack(), Memory::dram_static(), Memory::mdram(), Memory::static_memory()]
+    }
+
+    /// This memory and its bases, nearest first.
+    pub fn chain(&self) -> impl Iterator<Item = &Memory> {
+        std::iter::successors(Some(self), |memory| memory.0.base.as_ref())
+    }
+
+    /// Whether a buffer here is one and the same for all calls and threads.
+    pub fn is_static(&self) -> bool {
+        self.chain().any(|memory| matches!(memory.kind, MemoryKind::DramStatic | MemoryKind::Chunks))
+    }
+
+    /// The memory whose numbered places buffers here take: the one just above `StaticMemory`.
+    pub fn pool(&self) -> Option<&Memory> {
+        let mut pool = None;
+        for memory in self.chain() {
+            if memory.kind == MemoryKind::Chunks {
+                return pool;
+            }
+            pool = Some(memory);
+        }
+        None
+    }
+
     fn builtin(name: &str, base: Option<Memory>, kind: MemoryKind) -> Self {
         Memory::new(MemoryDefinition {
             identity: Identity::fresh(),
             name: name.into(),
             base,
             kind,
-            can_read: true,
+            can_read: kind != MemoryKind::Chunks,
             capacity: None,
             copies: None,
         })
@@ -83,14 +126,7 @@ impl Memory {
 
     /// Whether a buffer here may be passed where `expected` is asked for.
     pub fn fits(&self, expected: &Memory) -> bool {
-        let mut at = Some(self);
-        while let Some(memory) = at {
-            if memory == expected {
-                return true;
-            }
-            at = memory.0.base.as_ref();
-        }
-        false
+        self.chain().any(|memory| memory == expected)
     }
 }
 
@@ -120,15 +156,18 @@ impl std::fmt::Debug for Memory {
 pub enum MemoryQuestion<'a> {
     /// C emitted once for the memory.
     Global,
+    /// `chunk` is the number of the place, for memories that are based on `StaticMemory`.
     Alloc {
         name: &'a str,
         c_type: &'a str,
         shape: &'a [String],
+        chunk: Option<i64>,
     },
     Free {
         name: &'a str,
         c_type: &'a str,
         shape: &'a [String],
+        chunk: Option<i64>,
     },
     /// The lvalue of the addressed element. `is_window`: `base` is a window struct rather than a pointer.
     Window {

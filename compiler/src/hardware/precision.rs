@@ -61,7 +61,8 @@ impl Precision {
             Precision::R | Precision::F32 => "float",
             Precision::F16 => "_Float16",
             Precision::F64 => "double",
-            Precision::Bf16 => "__bf16",
+            // No compiler computes with it everywhere, so the header defines it; see `codegen/bfloat.rs`.
+            Precision::Bf16 => "exo_bf16",
             Precision::I8 => "int8_t",
             Precision::I16 => "int16_t",
             Precision::I32 => "int32_t",

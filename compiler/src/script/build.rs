@@ -116,7 +116,8 @@ fn finish<'v>(
         true => scheduled,
         false => host.apply_named("rename", &scheduled, vec![RawValue::Text(request.name.clone())], Vec::new())?,
     };
-    let options = Options { header_name: format!("{}.h", request.name), emulate: request.emulate };
+    let options =
+        Options { header_name: format!("{}.h", request.name), emulate: request.emulate, checked: request.checked };
     let output = c_text::compile(&[named.ir().clone()], &options, eval).map_err(refused)?;
     let (cc_flags, machine) = compiler_of(target.value());
     Ok(KernelOutput {
@@ -184,7 +185,12 @@ fn evaluated(host: &Host) -> Vec<ModuleId> {
 }
 
 /// Compiles the procs that modules export: those of `__all__` in its order, or all by name.
-pub(crate) fn compile(host: &Host, modules: &[ModuleId], header_name: &str) -> Result<COutput, Vec<Diagnostic>> {
+pub(crate) fn compile(
+    host: &Host,
+    modules: &[ModuleId],
+    header_name: &str,
+    checked: bool,
+) -> Result<COutput, Vec<Diagnostic>> {
     let mut procs: Vec<Procedure> = Vec::new();
     for id in modules {
         for procedure in exported_procs(&load::quiet_module(host, id)?) {
@@ -201,7 +207,7 @@ pub(crate) fn compile(host: &Host, modules: &[ModuleId], header_name: &str) -> R
                 .hint("procs at the top level whose names do not start with an underscore are compiled"),
         ]);
     }
-    let options = Options { header_name: header_name.to_string(), emulate: false };
+    let options = Options { header_name: header_name.to_string(), emulate: false, checked };
     let irs: Vec<_> = procs.iter().map(|procedure| procedure.ir().clone()).collect();
     let output = load::quietly(host, |eval| c_text::compile(&irs, &options, eval).map_err(refused))?;
     Ok(COutput { c: output.c, header: output.header, modules: evaluated(host) })

@@ -14,11 +14,14 @@ use starlark::values::{
 use crate::checks;
 use crate::diagnostic::{Code, Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::instruction::Instruction;
+use crate::loop_ir::Proc;
 use crate::schedule::Procedure;
-use crate::script::errors::refused;
+use crate::script::errors::{as_refusal, refused};
 use crate::script::host::Host;
+use crate::script::quote::HostScope;
 use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
 use crate::script::values::procedure::ProcedureValue;
+use crate::script::values::quotes::{QuotedBlockValue, QuotedExprValue, SymbolValue};
 use crate::script::values::words::{ExternValue, MemoryValue, MissingValue, PrecisionValue};
 use crate::source::ModuleId;
 use crate::syntax::module::{Definition, DefinitionKind, SplitModule};
@@ -89,9 +92,19 @@ impl<'v> StarlarkValue<'v> for DefineValue {
             DefinitionKind::Instr => Some(instruction(&definition.name, &instruction_args, &named)?),
             DefinitionKind::Proc => None,
         };
-        let known = captures(&captured)?;
         let host = Host::of(eval)?;
-        match define(host, self, definition, instruction, &known) {
+        let known = captures(&captured)?;
+        let scope = HostScope::new(known, captured, eval);
+        let typed = typecheck::definition(&self.split.file, &definition.function, instruction, &scope);
+        let result = match scope.failed() {
+            // Host code inside of the definition failed; a refusal there refuses the definition.
+            Some(error) => match as_refusal(&error) {
+                Some(refusal) => Err(refusal.clone()),
+                None => return Err(error),
+            },
+            None => define(host, self, definition, typed),
+        };
+        match result {
             Ok(procedure) => Ok(eval.heap().alloc(ProcedureValue(procedure))),
             // At the top level of a module nothing could catch the refusal, so the module goes on to the next one.
             Err(refusal) if eval.call_stack_count() <= TOP_LEVEL => {
@@ -110,16 +123,14 @@ fn define(
     host: &Host,
     value: &DefineValue,
     definition: &Definition,
-    instruction: Option<Instruction>,
-    known: &BTreeMap<String, HostValue>,
+    typed: Result<Proc, Vec<Diagnostic>>,
 ) -> Result<Procedure, Refusal> {
     let refuse = |diagnostics: Vec<Diagnostic>| Refusal {
         kind: diagnostics.first().map_or(RefusalKind::Type, |first| kind_of(first.code)),
         operator: definition.name.clone(),
         diagnostics,
     };
-    let file = &value.split.file;
-    let proc = typecheck::definition(file, &definition.function, instruction, known).map_err(refuse)?;
+    let proc = typed.map_err(refuse)?;
     checks::check_proc(&proc, &mut host.solver.borrow_mut()).map_err(refuse)?;
     let proc = Arc::new(proc);
     // Whoever runs the definition answers for it: the C of an instruction can come as an argument from another pack.
@@ -129,7 +140,7 @@ fn define(
 }
 
 /// What a library sees of a refused definition.
-fn kind_of(code: Code) -> RefusalKind {
+pub(crate) fn kind_of(code: Code) -> RefusalKind {
     match code {
         codes::SYNTAX | codes::OBJECT_SYNTAX | codes::UNDEFINED_NAME | codes::NOT_IN_DIALECT => RefusalKind::Parse,
         codes::BOUNDS | codes::EXTENT | codes::ASSERTION | codes::ALIASING | codes::RACE => RefusalKind::Bounds,
@@ -165,7 +176,7 @@ fn instruction<'v>(
     Ok(Instruction { template, global: text(1, &["c_global", "global_"])?.unwrap_or_default() })
 }
 
-fn captures(values: &DictRef<'_>) -> starlark::Result<BTreeMap<String, HostValue>> {
+pub(crate) fn captures(values: &DictRef<'_>) -> starlark::Result<BTreeMap<String, HostValue>> {
     let mut known = BTreeMap::new();
     for (name, value) in values.iter() {
         if let Some(name) = name.unpack_str() {
@@ -182,12 +193,12 @@ fn add_prelude(known: &mut BTreeMap<String, HostValue>) {
         known.entry(function.name.clone()).or_insert_with(|| HostValue::Extern(function.clone()));
     }
     use crate::hardware::memory::Memory;
-    for memory in [Memory::dram(), Memory::dram_stack(), Memory::dram_static()] {
+    for memory in Memory::builtins() {
         known.entry(memory.name().to_string()).or_insert(HostValue::Memory(memory));
     }
 }
 
-fn host_value(value: Value<'_>) -> starlark::Result<HostValue> {
+pub(crate) fn host_value(value: Value<'_>) -> starlark::Result<HostValue> {
     if let Some(flag) = value.unpack_bool() {
         return Ok(HostValue::Bool(flag));
     }
@@ -211,6 +222,15 @@ fn host_value(value: Value<'_>) -> starlark::Result<HostValue> {
     }
     if let Some(function) = ExternValue::from_value(value) {
         return Ok(HostValue::Extern(function.0.clone()));
+    }
+    if let Some(symbol) = SymbolValue::from_value(value) {
+        return Ok(HostValue::Symbol(symbol.0.clone()));
+    }
+    if let Some(quoted) = QuotedExprValue::from_value(value) {
+        return Ok(HostValue::Expression(quoted.0.clone()));
+    }
+    if let Some(quoted) = QuotedBlockValue::from_value(value) {
+        return Ok(HostValue::Statements(quoted.0.clone()));
     }
     if let Some(config) = ConfigValue::from_value(value) {
         return Ok(HostValue::Config(config.0.clone()));

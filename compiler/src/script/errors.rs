@@ -5,6 +5,7 @@ use starlark::ErrorKind;
 use crate::diagnostic::{Code, Diagnostic, Frame, Refusal, codes};
 use crate::schedule::registry;
 use crate::source::Span;
+use crate::syntax::module::source_name;
 
 /// A refusal on its way through the evaluator. `attempt` catches exactly this.
 #[derive(Debug)]
@@ -124,8 +125,19 @@ fn host_stack(error: &starlark::Error, locate: &dyn Fn(&starlark::codemap::FileS
     // The evaluator starts each call from outside with a frame of its own, which calls nothing.
     let frames = frames.into_iter().filter(|frame| frame.name != "None");
     frames
-        .map(|frame| Frame { function: frame.name, span: frame.location.as_ref().and_then(locate).unwrap_or_default() })
+        .map(|frame| Frame {
+            function: written_name(&frame.name),
+            span: frame.location.as_ref().and_then(locate).unwrap_or_default(),
+        })
         .collect()
+}
+
+/// The name of a function as the user wrote it.
+fn written_name(name: &str) -> String {
+    match name.starts_with("__python_") {
+        true => "with python".to_string(),
+        false => source_name(name).to_string(),
+    }
 }
 
 /// An error that no code of ours raised: the evaluator's own, with limits told apart.

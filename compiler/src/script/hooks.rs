@@ -120,8 +120,11 @@ impl Hooks for ScriptHooks<'_, '_, '_, '_> {
         let nowhere = heap.alloc("");
         let arguments = match question {
             MemoryQuestion::Global => vec![],
-            MemoryQuestion::Alloc { name, c_type, shape } | MemoryQuestion::Free { name, c_type, shape } => {
-                vec![heap.alloc(*name), heap.alloc(*c_type), list(shape), nowhere]
+            MemoryQuestion::Alloc { name, c_type, shape, chunk }
+            | MemoryQuestion::Free { name, c_type, shape, chunk } => {
+                let mut arguments = vec![heap.alloc(*name), heap.alloc(*c_type), list(shape), nowhere];
+                arguments.extend(chunk.map(|chunk| heap.alloc(chunk)));
+                arguments
             }
             MemoryQuestion::Window { c_type, is_window, base, indices, strides } => {
                 let ty =

@@ -21,6 +21,7 @@ use crate::schedule::argument::RawValue;
 use crate::schedule::{Operator, Procedure, registry};
 use crate::script::errors::refused;
 use crate::script::load;
+use crate::script::quote::Quoting;
 use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::procedure::ProcedureValue;
@@ -72,6 +73,8 @@ pub(crate) struct Host {
     /// Functions of memories and externs whose module is finished.
     pub hooks: RefCell<BTreeMap<Identity, OwnedFrozenValue>>,
     pub record: RefCell<Record>,
+    /// Host code that runs inside of definitions just now, innermost last.
+    pub quoting: RefCell<Vec<Quoting>>,
     pub ticks: Cell<u64>,
     /// The values of `prelude.star`.
     pub prelude: RefCell<Option<FrozenModule>>,
@@ -89,6 +92,7 @@ impl Host {
             sources: RefCell::default(),
             hooks: RefCell::default(),
             record: RefCell::default(),
+            quoting: RefCell::default(),
             ticks: Cell::new(0),
             prelude: RefCell::new(None),
         }

@@ -14,6 +14,7 @@ use starlark::values::FrozenHeapName;
 use crate::diagnostic::{Diagnostic, codes, nearest};
 use crate::script::define::{DefineValue, REFUSED_DEFINITION};
 use crate::script::host::{Host, Source};
+use crate::script::quote::QuoteValue;
 use crate::script::values::modules::ModuleFunction;
 use crate::script::{errors, hooks, prelude};
 use crate::source::{ModuleId, Span};
@@ -271,6 +272,8 @@ fn evaluate(
     let (_, module) = with_evaluator(host, print, loaded, |eval| {
         let define = eval.heap().alloc(DefineValue { module: id.clone(), split: split.clone() });
         eval.module().set(module::DEFINE, define);
+        let quote = eval.heap().alloc(QuoteValue(split.clone()));
+        eval.module().set(module::QUOTE, quote);
         let modules = eval.heap().alloc(ModuleFunction(modules));
         eval.module().set(module::MODULE, modules);
         eval.eval_module(ast, prelude::globals())?;

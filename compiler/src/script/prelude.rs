@@ -22,6 +22,7 @@ use crate::hardware::extern_function::{ExternDefinition, ExternFunction, ExternK
 use crate::hardware::memory::{Copies, Memory, MemoryDefinition, MemoryKind};
 use crate::hardware::precision::Precision;
 use crate::schedule::registry;
+use crate::script::define::host_value;
 use crate::script::errors::{as_refusal, refused};
 use crate::script::hooks;
 use crate::script::host::Host;
@@ -29,6 +30,7 @@ use crate::script::values::configs::{self, ConfigValue};
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::operator::OperatorValue;
 use crate::script::values::procedure::ProcedureValue;
+use crate::script::values::quotes::SliceValue;
 use crate::script::values::words::{ExternValue, FormattedValue, MemoryValue, MissingValue, PrecisionValue};
 use crate::symbol::Identity;
 
@@ -58,7 +60,7 @@ pub(crate) fn globals() -> &'static Globals {
         for precision in Precision::ALL {
             builder.set(precision.word(), PrecisionValue(precision));
         }
-        for memory in [Memory::dram(), Memory::dram_stack(), Memory::dram_static()] {
+        for memory in Memory::builtins() {
             let name = memory.name().to_string();
             builder.set(&name, MemoryValue(memory));
         }
@@ -291,9 +293,21 @@ fn natives(builder: &mut GlobalsBuilder) {
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<(String, String)> {
         let procs: Vec<_> = procs.items.iter().map(|procedure| procedure.0.ir().clone()).collect();
-        let options = crate::codegen::Options { header_name: header_name.to_string(), emulate: false };
+        let options = crate::codegen::Options { header_name: header_name.to_string(), emulate: false, checked: false };
         let output = crate::script::c_text::compile(&procs, &options, eval).map_err(refused)?;
         Ok((output.c, output.header))
+    }
+
+    /// Part of a dimension, for `{...}` between brackets: `x[{slice(0, 4)}]` is `x[0:4]`. `None` leaves a bound out.
+    fn slice<'v>(
+        #[starlark(require = pos)] lo: Value<'v>,
+        #[starlark(require = pos)] hi: Value<'v>,
+    ) -> starlark::Result<SliceValue> {
+        let bound = |value: Value<'v>| match value.is_none() {
+            true => Ok(None),
+            false => host_value(value).map(Some),
+        };
+        Ok(SliceValue { lo: bound(lo)?, hi: bound(hi)? })
     }
 
     /// The sum of a list of numbers.

@@ -6,5 +6,6 @@ pub(crate) mod cursor_methods;
 pub(crate) mod modules;
 pub(crate) mod operator;
 pub(crate) mod procedure;
+pub(crate) mod quotes;
 pub(crate) mod results;
 pub(crate) mod words;

@@ -5,6 +5,7 @@ mod object_names;
 mod scopes;
 mod strings;
 mod host;
+mod quotes;
 mod configs;
 mod values;
 mod imports;
@@ -14,7 +15,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use ruff_python_ast::{Stmt, StmtFunctionDef};
+use ruff_python_ast::{Expr, Stmt, StmtFunctionDef};
 
 pub use edits::Rendered;
 pub use imports::{Import, ImportedName, ImportedNames};
@@ -22,14 +23,21 @@ pub use imports::{Import, ImportedName, ImportedNames};
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceFile, Span};
 use crate::syntax::module::edits::{Edit, Renderer};
-use crate::syntax::module::object_names::ObjectNames;
+use crate::syntax::module::object_names::Mention;
 use crate::typecheck::{nesting, syntax_error};
 
 /// The function that a rendered definition calls: `f = __define__(index, captures, instruction arguments...)`.
 ///
 /// `index` counts [`SplitModule::definitions`]; `captures` is a dict from host expressions, as written in the source, to
-/// their values. Names of the prelude are not in it.
+/// their values. Names of the prelude are not in it. Under the byte offset of each `{...}` and `with python:` stands
+/// `(names, function)`: the code there as a function of the definition's names that it mentions.
 pub const DEFINE: &str = "__define__";
+
+/// The function that a rendered quote calls: `__quote__(index, captures, emit)`.
+///
+/// `index` counts [`SplitModule::quotes`]; `captures` is as for [`DEFINE`], except that for the `{...}` of a quoted
+/// expression it holds their values. With `emit` the statements go where the quote stands, otherwise they are the result.
+pub const QUOTE: &str = "__quote__";
 
 /// The function that a rendered config calls: `C = __config__(name, [(field, type)], readwrite)`.
 pub const CONFIG: &str = "__config__";
@@ -68,8 +76,13 @@ pub struct Definition {
     pub function: StmtFunctionDef,
     /// The name where it is defined.
     pub span: Span,
-    /// What its body mentions of the host code.
-    names: ObjectNames,
+}
+
+/// Object code inside host code: `with exo:` and `~{...}`.
+#[derive(Clone, Debug)]
+pub enum Quote {
+    Statements(Vec<Stmt>),
+    Expression(Box<Expr>),
 }
 
 /// A module whose object definitions are cut out.
@@ -80,6 +93,9 @@ pub struct SplitModule {
     pub imports: Vec<Import>,
     /// In source order.
     pub definitions: Vec<Definition>,
+    pub quotes: Vec<Quote>,
+    /// What each definition and quote mentions of the host code around it.
+    captures: Vec<Vec<Mention>>,
     edits: Vec<Edit>,
 }
 

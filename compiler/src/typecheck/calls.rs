@@ -13,32 +13,54 @@ use crate::typecheck::literal::Position;
 impl Checker<'_> {
     pub(crate) fn call_statement(&mut self, call: &ExprCall, node: &SyntaxStmt) -> Checked<Stmt> {
         let callee = self.callee(&call.func);
-        if let Some(keyword) = call.arguments.keywords.first() {
-            return self.refuse_hint(
-                codes::CALL,
-                keyword,
-                "arguments of procs are positional",
-                "give the arguments in the order of the parameters",
-            );
-        }
         let callee = callee?;
-        let given = &call.arguments.args;
-        if given.len() != callee.args.len() {
-            let message = format!("`{}` takes {} arguments, {} given", callee.name, callee.args.len(), given.len());
-            let diagnostic = Diagnostic::error(codes::CALL, message)
-                .at(&self.span(node), "here")
-                .label(&callee.span, "defined here");
-            return Err(self.report(diagnostic));
-        }
+        let given = self.in_order(call, &callee, node)?;
         let args: Vec<Checked<Expr>> =
-            given.iter().zip(&callee.args).map(|(arg, formal)| self.argument(arg, formal)).collect();
+            given.into_iter().zip(&callee.args).map(|(arg, formal)| self.argument(arg, formal)).collect();
         let args = args.into_iter().collect::<Checked<Vec<Expr>>>()?;
         Ok(build::stmt(StmtKind::Call { callee, args }, &self.span(node)))
     }
 
+    /// The arguments of a call in the order of the parameters; those after the positional ones may be named.
+    fn in_order<'s>(&mut self, call: &'s ExprCall, callee: &Proc, node: &SyntaxStmt) -> Checked<Vec<&'s Syntax>> {
+        let positional = &call.arguments.args;
+        let mut given: Vec<Option<&Syntax>> = positional.iter().map(Some).collect();
+        given.resize(callee.args.len().max(positional.len()), None);
+        for keyword in &call.arguments.keywords {
+            let Some(name) = &keyword.arg else {
+                return self.outside(keyword, "an argument with `**`", "give the arguments one by one");
+            };
+            let at = callee.args.iter().position(|formal| formal.name.name() == name.as_str());
+            match at.and_then(|at| given.get_mut(at)) {
+                Some(slot @ None) => *slot = Some(&keyword.value),
+                Some(Some(_)) => {
+                    return self.refuse(codes::CALL, keyword, format!("the parameter `{name}` is given twice"));
+                }
+                None => {
+                    let known: Vec<&str> = callee.args.iter().map(|formal| formal.name.name()).collect();
+                    let message = format!("`{}` has no parameter `{name}`", callee.name);
+                    let hint = format!("its parameters are {}", known.join(", "));
+                    return self.refuse_hint(codes::CALL, keyword, message, hint);
+                }
+            }
+        }
+        let complete: Option<Vec<&Syntax>> = given.iter().copied().collect();
+        match complete.filter(|given| given.len() == callee.args.len()) {
+            Some(given) => Ok(given),
+            None => {
+                let count = positional.len() + call.arguments.keywords.len();
+                let message = format!("`{}` takes {} arguments, {count} given", callee.name, callee.args.len());
+                let diagnostic = Diagnostic::error(codes::CALL, message)
+                    .at(&self.span(node), "here")
+                    .label(&callee.span, "defined here");
+                Err(self.report(diagnostic))
+            }
+        }
+    }
+
     fn callee(&mut self, func: &Syntax) -> Checked<Arc<Proc>> {
         let text = self.text(func);
-        if self.scope.get(text).is_some() {
+        if self.lookup(text).is_some() {
             return self.refuse(codes::CALL, func, format!("`{text}` is a variable here, not a proc"));
         }
         match self.captures.get(text) {
@@ -58,6 +80,11 @@ impl Checker<'_> {
                 | HostValue::Config(_)
                 | HostValue::ConfigField(_)
                 | HostValue::Text(_)
+                | HostValue::Symbol(_)
+                | HostValue::Expression(_)
+                | HostValue::Statements(_)
+                | HostValue::Slice(..)
+                | HostValue::Tuple(_)
                 | HostValue::Other(_)),
             ) => self.refuse(codes::CALL, func, format!("`{text}` is {}, not a proc", other.describe())),
             None => self.undefined(func, func),

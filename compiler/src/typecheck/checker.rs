@@ -16,6 +16,9 @@ use crate::typecheck::span_of;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reported;
 
+/// Expressions that the quotes of one definition may come to: each splice of a quote types its code again.
+const MAX_SPLICED: usize = 1_000_000;
+
 pub(crate) type Checked<T> = Result<T, Reported>;
 
 pub(crate) struct Checker<'a> {
@@ -26,12 +29,25 @@ pub(crate) struct Checker<'a> {
     pub(crate) depth: usize,
     /// What the holes `_` of a fragment stand for, in order.
     pub(crate) holes: VecDeque<Expr>,
-    diagnostics: Vec<Diagnostic>,
+    /// How many expressions quotes may still add.
+    pub(crate) budget: usize,
+    /// Whether code was quoted or spliced, so that scopes have to be looked at again.
+    pub(crate) quoted: bool,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(file: &'a Arc<SourceFile>, captures: &'a dyn Captures) -> Self {
-        Checker { file, captures, scope: Scope::default(), depth: 0, holes: VecDeque::new(), diagnostics: Vec::new() }
+        Checker {
+            file,
+            captures,
+            scope: Scope::default(),
+            depth: 0,
+            holes: VecDeque::new(),
+            budget: MAX_SPLICED,
+            quoted: false,
+            diagnostics: Vec::new(),
+        }
     }
 
     pub(crate) fn span(&self, node: &impl Ranged) -> Span {

@@ -9,11 +9,12 @@ use ruff_text_size::Ranged;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::Config;
 use crate::hardware::extern_function::ExternFunction;
-use crate::loop_ir::{BinaryOp, Const, Control, Expr, ExprKind, Ty, build, configuration};
+use crate::loop_ir::{BinaryOp, Const, Control, Expr, ExprKind, Ty, build};
 use crate::typecheck::captures::HostValue;
 use crate::typecheck::checker::{Checked, Checker, Reported};
 use crate::typecheck::literal::Position;
-use crate::typecheck::scope::Meaning;
+use crate::typecheck::negation::{negated, unequal};
+use crate::typecheck::scope::{Binding, Meaning};
 
 /// Nesting that one definition may have; deeper trees would overflow the stack of recursive walks.
 pub(crate) const MAX_DEPTH: usize = 200;
@@ -29,6 +30,15 @@ impl Checker<'_> {
                 "split the expression over several statements",
             );
         }
+        if self.budget == 0 {
+            return self.refuse_hint(
+                codes::OBJECT_SYNTAX,
+                node,
+                "the quoted code becomes too large",
+                "assign parts of it to scalars, and quote those",
+            );
+        }
+        self.budget -= 1;
         self.depth += 1;
         let result = self.expression_below(node, position);
         self.depth -= 1;
@@ -50,12 +60,7 @@ impl Checker<'_> {
             Syntax::Compare(compare) => self.compare(compare, node),
             Syntax::Call(call) => self.call_expression(call, node),
             Syntax::Attribute(_) => self.host_constant(node, node, position),
-            Syntax::Set(set) => match set.elts.as_slice() {
-                [inner] if self.captures.get(self.text(inner)).is_some() => self.host_constant(inner, node, position),
-                // Names of the definition may be spliced too; then the braces mean nothing.
-                [inner] => self.expression(inner, position),
-                _ => self.outside(node, "a set", "`{...}` splices exactly one host value"),
-            },
+            Syntax::Set(set) => self.braces(set, node, position),
             Syntax::If(_) => self.outside(node, "a conditional expression", "use an `if` statement or `select`"),
             Syntax::Slice(_) => self.refuse(codes::TYPE, node, "a slice stands only inside brackets"),
             _ => self.outside(node, "this expression", "use numbers, names, accesses, arithmetic and calls of externs"),
@@ -148,9 +153,14 @@ impl Checker<'_> {
         if name.id.as_str() == "_" {
             return self.hole(node);
         }
-        let Some(binding) = self.scope.get(&name.id).cloned() else {
-            return self.host_constant(node, node, position);
-        };
+        match self.scope.get(&name.id).cloned() {
+            Some(binding) => self.read_of(binding, node),
+            None => self.host_constant(node, node, position),
+        }
+    }
+
+    /// A read of a bare name.
+    pub(crate) fn read_of(&mut self, binding: Binding, node: &Syntax) -> Checked<Expr> {
         let ty = match binding.meaning {
             Meaning::Control(control) => Ty::Control(control),
             Meaning::Data { .. } => Ty::Data,
@@ -171,47 +181,14 @@ impl Checker<'_> {
         }
     }
 
-    /// A number or bool of the host code; `inner` is the host expression, `node` what stands for it.
+    /// A value of the host code; `inner` is the host expression, `node` what stands for it.
     pub(crate) fn host_constant(&mut self, inner: &Syntax, node: &Syntax, position: Position) -> Checked<Expr> {
-        let text = self.text(inner);
-        let value = match self.captures.get(text) {
-            Some(HostValue::Int(value)) => Const::Int(value),
-            Some(HostValue::Float(value)) if value.is_finite() => Const::Real(value),
-            Some(HostValue::Float(_)) => {
-                return self.refuse(codes::TYPE, node, format!("`{text}` is not a finite number"));
-            }
-            Some(HostValue::Bool(value)) => Const::Bool(value),
-            Some(HostValue::ConfigField(field)) => {
-                let ty = configuration::ty(&field);
-                return Ok(build::expr(ExprKind::ReadConfig(field), ty, &self.span(node)));
-            }
-            Some(HostValue::Config(config)) => {
-                return self.refuse_hint(
-                    codes::TYPE,
-                    node,
-                    format!("`{text}` is a config, not a value"),
-                    format!("name one of its fields, such as {}", fields_of(&config)),
-                );
-            }
-            Some(
-                other @ (HostValue::Precision(_)
-                | HostValue::Memory(_)
-                | HostValue::Proc(_)
-                | HostValue::Extern(_)
-                | HostValue::Text(_)
-                | HostValue::Other(_)),
-            ) => {
-                let message = format!("`{text}` is {}, not a number", other.describe());
-                return self.refuse_hint(
-                    codes::TYPE,
-                    node,
-                    message,
-                    "object code reads numbers and bools of the host code; compute the number there",
-                );
-            }
-            None => return self.undefined(inner, node),
-        };
-        Ok(self.constant(value, node, position))
+        match self.captures.get(self.text(inner)) {
+            Some(value) => self.host_expression(&value, inner, node, position),
+            // What prints for an infinite literal.
+            None if self.text(inner) == "inf" => Ok(self.constant(Const::Real(f64::INFINITY), node, position)),
+            None => self.undefined(inner, node),
+        }
     }
 
     /// Records that a name has no meaning.
@@ -249,7 +226,10 @@ impl Checker<'_> {
     fn unary(&mut self, unary: &ExprUnaryOp, node: &Syntax, position: Position) -> Checked<Expr> {
         match unary.op {
             UnaryOp::USub => {}
-            UnaryOp::Not => return self.outside(node, "`not`", "write the opposite comparison, or use `else`"),
+            UnaryOp::Not => {
+                let condition = self.condition(&unary.operand)?;
+                return Ok(negated(&condition));
+            }
             UnaryOp::UAdd => return self.outside(node, "unary `+`", "leave it out"),
             UnaryOp::Invert => return self.outside(node, "`~`", "there are no bit operations"),
         }
@@ -347,14 +327,29 @@ impl Checker<'_> {
             BoolOp::And => BinaryOp::And,
             BoolOp::Or => BinaryOp::Or,
         };
+        self.chain_fits(connective.values.len(), node)?;
         let operands: Vec<Checked<Expr>> = connective.values.iter().map(|value| self.condition(value)).collect();
         let mut operands = operands.into_iter();
         let first = operands.next().unwrap_or(Err(Reported))?;
         operands.try_fold(first, |lhs, rhs| Ok(self.binary(op, lhs, rhs?, node)))
     }
 
+    /// A chain without parentheses nests as deeply as it is long.
+    fn chain_fits(&mut self, operands: usize, node: &Syntax) -> Checked<()> {
+        if self.depth + operands <= MAX_DEPTH {
+            return Ok(());
+        }
+        self.refuse_hint(
+            codes::OBJECT_SYNTAX,
+            node,
+            format!("more than {MAX_DEPTH} levels of nesting"),
+            "nest `if` statements, or write several asserts",
+        )
+    }
+
     /// `a < b <= c` means `a < b and b <= c`.
     fn compare(&mut self, compare: &ExprCompare, node: &Syntax) -> Checked<Expr> {
+        self.chain_fits(2 * compare.ops.len(), node)?;
         let left = self.expression(&compare.left, Position::Control);
         let rest: Vec<Checked<Expr>> =
             compare.comparators.iter().map(|operand| self.expression(operand, Position::Control)).collect();
@@ -379,7 +374,10 @@ impl Checker<'_> {
             CmpOp::LtE => BinaryOp::Le,
             CmpOp::Gt => BinaryOp::Gt,
             CmpOp::GtE => BinaryOp::Ge,
-            CmpOp::NotEq => return self.outside(node, "`!=`", "write `a < b or a > b`, or use `else`"),
+            CmpOp::NotEq => {
+                let equal = self.comparison(CmpOp::Eq, lhs.clone(), rhs.clone(), node)?;
+                return Ok(unequal(&lhs, &rhs, &equal.span));
+            }
             CmpOp::Is | CmpOp::IsNot => return self.outside(node, "`is`", "use `==`"),
             CmpOp::In | CmpOp::NotIn => return self.outside(node, "`in`", "compare with `<` and `<=`"),
         };
@@ -410,7 +408,7 @@ impl Checker<'_> {
 
     fn call_expression(&mut self, call: &ExprCall, node: &Syntax) -> Checked<Expr> {
         let text = self.text(&*call.func);
-        if self.scope.get(text).is_some() {
+        if self.lookup(text).is_some() {
             return self.refuse(codes::CALL, &*call.func, format!("`{text}` is a variable here, not a function"));
         }
         match self.captures.get(text) {
@@ -431,6 +429,11 @@ impl Checker<'_> {
                 | HostValue::Config(_)
                 | HostValue::ConfigField(_)
                 | HostValue::Text(_)
+                | HostValue::Symbol(_)
+                | HostValue::Expression(_)
+                | HostValue::Statements(_)
+                | HostValue::Slice(..)
+                | HostValue::Tuple(_)
                 | HostValue::Other(_)),
             ) => self.refuse_hint(
                 codes::CALL,
@@ -470,7 +473,7 @@ impl Checker<'_> {
             );
         };
         let dim_value = self.expression(dim, Position::Control)?;
-        let Some(binding) = self.scope.get(&name.id).cloned() else {
+        let Some(binding) = self.lookup(&name.id) else {
             return self.undefined(&Syntax::Name(name.clone()), name_node(call));
         };
         let rank = match binding.meaning {
@@ -498,7 +501,7 @@ impl Checker<'_> {
 }
 
 /// The fields of a config, for hints.
-fn fields_of(config: &Config) -> String {
+pub(crate) fn fields_of(config: &Config) -> String {
     config.fields().iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::source::{SourceFile, Span};
 
-/// Levels that one place may be nested: blocks, brackets and operators together.
-pub const MAX_NESTING: usize = 200;
+/// Levels that one place may be nested: blocks, brackets and operators together. Well above what a definition may
+/// nest, since its printed text counts brackets besides operators and must be readable again.
+pub const MAX_NESTING: usize = 1000;
 
 /// Refuses text that may parse to a tree deeper than [`MAX_NESTING`]. The estimate never is too low; chains of
 /// operators without a comma count as nesting.
@@ -206,17 +207,17 @@ mod tests {
     #[test]
     fn deep_text_is_found() {
         for text in [
-            "(".repeat(300),
-            "-".repeat(300),
-            "not ".repeat(300),
-            vec!["1"; 300].join(" + "),
-            "f".to_string() + &"()".repeat(300),
-            "lambda: ".repeat(300),
-            "lambda a, b: ".repeat(300),
-            "a if b else ".repeat(300),
-            format!("f\"{{{}1}}\"", "-".repeat(300)),
-            (0..300).map(|depth| format!("{}if x:\n", " ".repeat(depth))).collect(),
-            format!("if x:\n    pass\n{}", "elif y:\n    pass\n".repeat(300)),
+            "(".repeat(3000),
+            "-".repeat(3000),
+            "not ".repeat(3000),
+            vec!["1"; 3000].join(" + "),
+            "f".to_string() + &"()".repeat(3000),
+            "lambda: ".repeat(3000),
+            "lambda a, b: ".repeat(3000),
+            "a if b else ".repeat(3000),
+            format!("f\"{{{}1}}\"", "-".repeat(3000)),
+            (0..3000).map(|depth| format!("{}if x:\n", " ".repeat(depth))).collect(),
+            format!("if x:\n    pass\n{}", "elif y:\n    pass\n".repeat(3000)),
         ] {
             assert!(too_deep(&text).is_some(), "{text}");
         }
@@ -229,10 +230,10 @@ mod tests {
             format!("x = {{{}}}", vec!["'a': b + 1"; 1000].join(", ")),
             "x = 1 + 2\n".repeat(1000),
             "# ((((((((((\n".repeat(100),
-            format!("x = \"{}\"\n", "(".repeat(300)),
-            format!("x = f\"{}\"\n", "-".repeat(300)),
-            format!("x = '''{}\n'''\n", "(\n".repeat(300)),
-            "def f():\n    if x:\n        pass\n    elif y:\n        pass\n".repeat(300),
+            format!("x = \"{}\"\n", "(".repeat(3000)),
+            format!("x = f\"{}\"\n", "-".repeat(3000)),
+            format!("x = '''{}\n'''\n", "(\n".repeat(3000)),
+            "def f():\n    if x:\n        pass\n    elif y:\n        pass\n".repeat(3000),
         ] {
             assert_eq!(too_deep(&text), None, "{text}");
         }

@@ -1,5 +1,7 @@
 //! Which names of object code are visible at a point, and what they were bound to.
 
+use std::collections::BTreeMap;
+
 use crate::diagnostic::nearest;
 use crate::loop_ir::{Control, Expr};
 use crate::symbol::Sym;
@@ -29,6 +31,8 @@ pub struct Binding {
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     bindings: Vec<Binding>,
+    /// Shapes of data names that host code brought in; object code does not see them by name.
+    imported: BTreeMap<Sym, Vec<Expr>>,
 }
 
 /// The state of a scope to go back to.
@@ -51,6 +55,18 @@ impl Scope {
     /// Makes an existing symbol visible, also under the spelling that the printed proc gives it.
     pub fn push_spelled(&mut self, symbol: Sym, spelling: String, meaning: Meaning) {
         self.bindings.push(Binding { symbol, spelling: Some(spelling), meaning });
+    }
+
+    /// Notes what a name that host code brought in stands for.
+    pub fn import(&mut self, binding: &Binding) {
+        if let Meaning::Data { shape } = &binding.meaning {
+            self.imported.insert(binding.symbol.clone(), shape.clone());
+        }
+    }
+
+    /// Notes everything that host code brought into another scope.
+    pub fn import_all(&mut self, other: Scope) {
+        self.imported.extend(other.imported);
     }
 
     /// Whether this very binding is visible.
@@ -76,7 +92,9 @@ impl Scope {
 
     /// The shape of a visible data name.
     pub fn shape(&self, symbol: &Sym) -> Option<&[Expr]> {
-        let binding = self.bindings.iter().rev().find(|binding| &binding.symbol == symbol)?;
+        let Some(binding) = self.bindings.iter().rev().find(|binding| &binding.symbol == symbol) else {
+            return self.imported.get(symbol).map(Vec::as_slice);
+        };
         match &binding.meaning {
             Meaning::Data { shape } => Some(shape),
             Meaning::Control(_) | Meaning::Broken => None,

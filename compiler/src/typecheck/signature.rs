@@ -141,16 +141,16 @@ impl Checker<'_> {
 
     /// A precision word, or a host value that stands for one.
     fn precision(&mut self, node: &Syntax) -> Checked<Precision> {
-        let inner = match node {
-            Syntax::Set(set) => set.elts.first().unwrap_or(node),
-            other => other,
+        let (inner, spliced) = match node {
+            Syntax::Set(set) => (set.elts.first().unwrap_or(node), self.spliced(set, node)?),
+            other => (other, None),
         };
         let text = self.text(inner);
         if let Some(precision) = Precision::from_word(text) {
             return Ok(precision);
         }
         let words = Precision::ALL.map(Precision::word).join(", ");
-        match self.captures.get(text) {
+        match spliced.or_else(|| self.captures.get(text)) {
             Some(HostValue::Precision(precision)) => Ok(precision),
             Some(HostValue::Text(word)) => match Precision::from_word(&word) {
                 Some(precision) => Ok(precision),
@@ -166,6 +166,11 @@ impl Checker<'_> {
                 | HostValue::Memory(_)
                 | HostValue::Proc(_)
                 | HostValue::Extern(_)
+                | HostValue::Symbol(_)
+                | HostValue::Expression(_)
+                | HostValue::Statements(_)
+                | HostValue::Slice(..)
+                | HostValue::Tuple(_)
                 | HostValue::Config(_)
                 | HostValue::ConfigField(_)
                 | HostValue::Other(_)),

@@ -9,9 +9,11 @@ use ruff_text_size::Ranged;
 use crate::diagnostic::codes;
 use crate::hardware::instruction::Instruction;
 use crate::loop_ir::declarations::window_shape;
+use crate::loop_ir::substitute::{Substitution, substitute_block};
 use crate::loop_ir::{
     ArgType, Block, Control, Expr, ExprKind, Lineage, LoopMode, Proc, Stmt, StmtKind, Ty, build, configuration,
 };
+use crate::symbol::Sym;
 use crate::typecheck::captures::HostValue;
 use crate::typecheck::checker::{Checked, Checker, Reported};
 use crate::typecheck::expressions::MAX_DEPTH;
@@ -39,7 +41,7 @@ impl Checker<'_> {
             self.block(body)
         };
         name?;
-        Ok(Proc {
+        let proc = Proc {
             name: function.name.as_str().into(),
             args: args?,
             preds: preds.into_iter().collect::<Checked<_>>()?,
@@ -47,7 +49,9 @@ impl Checker<'_> {
             instr: instruction,
             lineage: Lineage::origin(),
             span: self.span(&function.name),
-        })
+        };
+        self.scopes_hold(&proc, &function.name)?;
+        Ok(proc)
     }
 
     fn precondition(&mut self, node: &SyntaxStmt) -> Checked<Expr> {
@@ -59,14 +63,29 @@ impl Checker<'_> {
     }
 
     /// Statements in a scope that is already open.
-    fn block(&mut self, statements: &[SyntaxStmt]) -> Checked<Block> {
+    pub(crate) fn block(&mut self, statements: &[SyntaxStmt]) -> Checked<Block> {
         if let Some(first) = statements.first().filter(|_| self.depth >= MAX_DEPTH) {
             return self.refuse(codes::OBJECT_SYNTAX, first, format!("more than {MAX_DEPTH} levels of nesting"));
         }
         self.depth += 1;
-        let checked: Vec<Checked<Stmt>> = statements.iter().map(|statement| self.statement(statement)).collect();
+        let checked: Vec<Checked<Block>> = statements.iter().map(|statement| self.statements(statement)).collect();
         self.depth -= 1;
-        checked.into_iter().collect()
+        let blocks = checked.into_iter().collect::<Checked<Vec<Block>>>()?;
+        let block: Block = blocks.into_iter().flatten().collect();
+        // Host code may emit nothing, and no body is empty.
+        Ok(if block.is_empty() { vec![build::pass()] } else { block })
+    }
+
+    /// What one statement comes to: several where host code emits or splices some.
+    fn statements(&mut self, node: &SyntaxStmt) -> Checked<Block> {
+        match node {
+            SyntaxStmt::With(with) => self.with_statement(with, node),
+            SyntaxStmt::Expr(expression) => match &*expression.value {
+                Syntax::Set(set) => self.spliced_statements(set, &expression.value),
+                _ => Ok(vec![self.statement(node)?]),
+            },
+            _ => Ok(vec![self.statement(node)?]),
+        }
     }
 
     /// Statements in a scope of their own.
@@ -100,11 +119,6 @@ impl Checker<'_> {
             ),
             SyntaxStmt::While(_) => self.outside(node, "`while`", "loops are `for i in seq(lo, hi)`"),
             SyntaxStmt::Return(_) => self.outside(node, "`return`", "a proc writes its results to its arguments"),
-            SyntaxStmt::With(_) => self.outside(
-                node,
-                "`with`",
-                "build variants of a proc in host code: procs may be made in loops and functions",
-            ),
             SyntaxStmt::FunctionDef(_) | SyntaxStmt::ClassDef(_) => {
                 self.outside(node, "a nested definition", "define it before, and call it")
             }
@@ -150,7 +164,7 @@ impl Checker<'_> {
             return self.outside(node, "a chained assignment", "write one assignment for each target");
         };
         if let Syntax::Name(name) = target {
-            if self.scope.get(&name.id).is_none() {
+            if self.lookup(&name.id).is_none() {
                 return self.fresh(&name.id, target, &assign.value, node);
             }
             if is_window_syntax(&assign.value) {
@@ -274,12 +288,17 @@ impl Checker<'_> {
         let body = self.block(&node.body);
         self.scope.leave(mark);
         spelled?;
-        let (mode, lo, hi) = header?;
-        Ok(build::stmt(StmtKind::For { iter, lo, hi, body: body?, mode }, &self.span(whole)))
+        let (mode, lo, hi, step) = header?;
+        let (lo, hi, body) = match step {
+            None | Some(1) => (lo, hi, body?),
+            Some(step) => strided(&iter, &lo, &hi, step, &body?),
+        };
+        Ok(build::stmt(StmtKind::For { iter, lo, hi, body, mode }, &self.span(whole)))
     }
 
-    fn loop_header(&mut self, node: &Syntax) -> Checked<(LoopMode, Expr, Expr)> {
-        let hint = "write `for i in seq(lo, hi)` or `for i in par(lo, hi)`";
+    /// Mode and bounds of a loop, and its step where one is given.
+    fn loop_header(&mut self, node: &Syntax) -> Checked<(LoopMode, Expr, Expr, Option<i64>)> {
+        let hint = "write `for i in seq(lo, hi)` or `for i in par(lo, hi)`, with a step as third argument";
         let Syntax::Call(call) = node else {
             return self.outside(node, "a loop over this", hint);
         };
@@ -288,11 +307,26 @@ impl Checker<'_> {
             "par" => LoopMode::Par,
             other => return self.outside(node, &format!("a loop over `{other}(...)`"), hint),
         };
-        let ([lo, hi], true) = (&*call.arguments.args, call.arguments.keywords.is_empty()) else {
-            return self.refuse_hint(codes::OBJECT_SYNTAX, node, "a loop has exactly two bounds", hint);
+        let ([lo, hi, rest @ ..], true) = (&*call.arguments.args, call.arguments.keywords.is_empty()) else {
+            return self.refuse_hint(codes::OBJECT_SYNTAX, node, "a loop has two bounds", hint);
         };
-        let (lo, hi) = (self.index(lo), self.index(hi));
-        Ok((mode, lo?, hi?))
+        let bounds = (self.index(lo), self.index(hi));
+        let step = match rest {
+            [] => None,
+            [step] => {
+                let value = self.index(step)?;
+                match build::int_value(&value) {
+                    Some(value) if value > 0 => Some(value),
+                    _ => {
+                        return self.refuse(codes::TYPE, step, "the step of a loop must be a positive integer literal");
+                    }
+                }
+            }
+            [_, extra, ..] => {
+                return self.refuse_hint(codes::OBJECT_SYNTAX, extra, "a loop has two bounds and a step", hint);
+            }
+        };
+        Ok((mode, bounds.0?, bounds.1?, step))
     }
 
     fn branch(&mut self, node: &StmtIf, whole: &SyntaxStmt) -> Checked<Stmt> {
@@ -317,6 +351,19 @@ impl Checker<'_> {
         let kind = StmtKind::If { cond: cond?, body: body?, orelse: orelse? };
         Ok(vec![build::stmt(kind, &self.span(first))])
     }
+}
+
+/// A loop of step 1 for one of another step: `lo + step * iter` stands for the iterator.
+fn strided(iter: &Sym, lo: &Expr, hi: &Expr, step: i64, body: &[Stmt]) -> (Expr, Expr, Block) {
+    let counted = build::mul(build::int(step), build::index(iter));
+    let value = build::sum(lo, &counted);
+    let body = substitute_block(body, &Substitution::from([(iter.clone(), value)]));
+    let distance = build::difference(hi, lo);
+    let trips = match build::int_value(&distance) {
+        Some(distance) => build::int(distance.saturating_add(step - 1).div_euclid(step)),
+        None => build::div(build::add(distance, build::int(step - 1)), step),
+    };
+    (build::int(0), trips, body)
 }
 
 /// Docstring, asserts, and the statements after them.

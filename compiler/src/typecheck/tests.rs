@@ -326,8 +326,10 @@ fn constructs_outside_the_language() {
         ("y: f32 @ NOWHERE", "unknown memory `NOWHERE`"),
         ("y: f32 @ sin", "not a memory"),
         ("for i in range(0, n):\n    pass", "a loop over `range(...)`"),
-        ("for i in seq(n):\n    pass", "exactly two bounds"),
-        ("for i in seq(0, n, 2):\n    pass", "exactly two bounds"),
+        ("for i in seq(n):\n    pass", "two bounds"),
+        ("for i in seq(0, n, 0):\n    pass", "positive integer literal"),
+        ("for i in seq(0, n, n):\n    pass", "positive integer literal"),
+        ("for i in seq(0, n, 2, 3):\n    pass", "two bounds and a step"),
         ("for i, j in seq(0, n):\n    pass", "loop target"),
         ("for i in seq(0, n):\n    pass\nelse:\n    pass", "the `else` of a loop"),
         ("for _ in seq(0, n):\n    pass", "hole of patterns"),
@@ -336,9 +338,11 @@ fn constructs_outside_the_language() {
         ("Cfg.gain += 3.0", "a reduction into configuration state"),
         ("'text'\n'more'", "a string"),
         ("...", "an expression as a statement"),
-        ("with python:\n    pass", "`with`"),
-        ("if not b:\n    pass", "`not`"),
-        ("if k != 3:\n    pass", "`!=`"),
+        ("with python:\n    pass", "`with python:`"),
+        ("with x:\n    pass", "this `with`"),
+        ("if not t:\n    pass", "expected a condition, found data"),
+        ("if t != 3:\n    pass", "data cannot be compared"),
+        ("if b != k:\n    pass", "does not compare"),
         ("if k is 3:\n    pass", "`is`"),
         ("t = 1.0 if b else 2.0", "conditional expression"),
         ("t = 2.0 ** 2.0", "`**`"),
@@ -404,7 +408,9 @@ def f(n: size, k: index, b: bool, q: stride, t: f32, x: f32[n], A: f32[n, 8]):
 ",
     );
     refused_call("g(n, b, q, t)", "takes 5 arguments, 4 given");
-    refused_call("g(n, b, q, t, v=x)", "positional");
+    refused_call("g(n, b, q, t, w=x)", "has no parameter `w`");
+    refused_call("g(n, b, q, t, x, v=x)", "given twice");
+    refused_call("g(n, b, v=x)", "takes 5 arguments, 3 given");
     refused_call("g(t, b, q, t, x)", "is a `size`, found data");
     refused_call("g(b, b, q, t, x)", "is a `size`, found a value of type `bool`");
     refused_call("g(n, k, q, t, x)", "is a `bool`");

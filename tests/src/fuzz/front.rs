@@ -56,7 +56,7 @@ impl Scope {
 }
 
 /// The builtin memories, and one whose elements only instructions may touch.
-pub fn memories() -> [Memory; 4] {
+pub fn memories() -> Vec<Memory> {
     static REGISTER: OnceLock<Memory> = OnceLock::new();
     let register = REGISTER.get_or_init(|| {
         Memory::new(MemoryDefinition {
@@ -69,7 +69,7 @@ pub fn memories() -> [Memory; 4] {
             copies: None,
         })
     });
-    [Memory::dram(), Memory::dram_stack(), Memory::dram_static(), register.clone()]
+    Memory::builtins().into_iter().chain([register.clone()]).collect()
 }
 
 /// The config of random procs.

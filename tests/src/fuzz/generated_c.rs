@@ -88,7 +88,7 @@ pub fn generated_c(
     let procedure = bench.scheduled(seed, &mut Tally::default());
     // The name of an instruction is not exported; its template is for hardware.
     let proc = Arc::new(Proc { instr: None, ..Proc::clone(procedure.ir()) });
-    let options = Options { header_name: "lib.h".into(), emulate: true };
+    let options = Options { header_name: "lib.h".into(), emulate: true, checked: false };
     let Ok(output) = compile(std::slice::from_ref(&proc), &options, &NoHooks) else {
         totals.refused += 1;
         return Ok(());

@@ -47,7 +47,7 @@ static void total( void *ctxt, int_fast32_t n, struct exo_win_1f32c v, float* ac
 //     A : f32[n, 8] @DRAM,
 //     out : f32 @DRAM
 // )
-void colsum( void *ctxt, int_fast32_t n, const float* A, float* out ) {
+void colsum( void *ctxt, int_fast32_t n, const float* restrict A, float* restrict out ) {
 EXO_ASSUME(n >= 2);
 float tmp;
 tmp = 0.0f;
@@ -67,7 +67,7 @@ free(scratch);
 //     v : [f32][n] @DRAM,
 //     acc : f32 @DRAM
 // )
-static void total( void *ctxt, int_fast32_t n, struct exo_win_1f32c v, float* acc ) {
+static void total( void *ctxt, int_fast32_t n, struct exo_win_1f32c v, float* restrict acc ) {
 (void)ctxt;
 for (int_fast32_t i = 0; i < n; i++) {
   *acc += v.data[i * v.strides[0]];

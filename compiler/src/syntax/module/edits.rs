@@ -9,7 +9,7 @@ use crate::source::{SourceFile, Span};
 use crate::syntax::module::imports::ImportedNames;
 use crate::syntax::module::object_names::Mention;
 use crate::syntax::module::strings::quoted;
-use crate::syntax::module::{DEFINE, DefinitionKind, SplitModule, host_name};
+use crate::syntax::module::{SplitModule, host_name};
 
 /// One replacement. The lines of `range` are kept: newlines that `pieces` lack are added before `tail`.
 #[derive(Clone, Debug)]
@@ -27,8 +27,8 @@ pub(crate) enum Piece {
         range: TextRange,
         edits: Vec<Edit>,
     },
-    /// The head of the call that makes a definition's proc, up to the captures.
-    Definition(usize),
+    /// Entries of a dict: what a definition or quote mentions of the host, as far as it is visible there.
+    Captures(usize),
     Import(usize),
 }
 
@@ -144,9 +144,9 @@ impl<'a> Renderer<'a> {
             match piece {
                 Piece::Text(text) => self.push(text, edit.range, false),
                 Piece::Source { range, edits } => self.source(*range, edits),
-                Piece::Definition(index) => {
-                    let head = self.definition(*index);
-                    self.push(&head, edit.range, false);
+                Piece::Captures(index) => {
+                    let entries = self.captures(*index);
+                    self.push(&entries, edit.range, false);
                 }
                 Piece::Import(index) => {
                     let line = self.import(*index);
@@ -161,21 +161,13 @@ impl<'a> Renderer<'a> {
         self.push(edit.tail, edit.range, false);
     }
 
-    /// `f = __define__(0, {"n": n}`, with the names that are visible there.
-    fn definition(&self, index: usize) -> String {
-        let Some(definition) = self.module.definitions.get(index) else { return String::new() };
-        let captures: Vec<String> = definition
-            .names
-            .mentions
-            .iter()
-            .filter(|mention| self.is_visible(mention))
-            .map(|mention| format!("{}: {}", quoted(&mention.key), mention.value))
-            .collect();
-        let comma = match definition.kind {
-            DefinitionKind::Proc => "",
-            DefinitionKind::Instr => ", ",
-        };
-        format!("{} = {DEFINE}({index}, {{{}}}{comma}", host_name(&definition.name), captures.join(", "))
+    /// `"n": n, "mems[0]": mems[0]`, with the names that are visible there.
+    fn captures(&self, index: usize) -> String {
+        let Some(mentions) = self.module.captures.get(index) else { return String::new() };
+        let visible = mentions.iter().filter(|mention| self.is_visible(mention));
+        let entries: Vec<String> =
+            visible.map(|mention| format!("{}: {}", quoted(&mention.key), mention.value)).collect();
+        entries.join(", ")
     }
 
     fn is_visible(&self, mention: &Mention) -> bool {
@@ -220,7 +212,7 @@ pub(crate) fn flatten(source: &str, range: TextRange, edits: &[Edit]) -> String 
             match piece {
                 Piece::Text(made) => text.push_str(made),
                 Piece::Source { range, edits } => text.push_str(&flatten(source, *range, edits)),
-                Piece::Definition(_) | Piece::Import(_) => {}
+                Piece::Captures(_) | Piece::Import(_) => {}
             }
         }
         text.push_str(edit.tail);

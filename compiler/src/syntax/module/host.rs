@@ -12,9 +12,9 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::source::{SourceFile, Span};
 use crate::syntax::module::edits::{Edit, Piece, flatten};
 use crate::syntax::module::imports::Import;
-use crate::syntax::module::object_names::{Mention, Need, ObjectNames, host_expressions, names_in};
+use crate::syntax::module::object_names::{Found, HostParts, Mention, Need, is_with, names_in, of_definition};
 use crate::syntax::module::scopes::{HostScope, is_bound};
-use crate::syntax::module::{Definition, DefinitionKind, SplitModule, host_name};
+use crate::syntax::module::{DEFINE, Definition, DefinitionKind, Quote, SplitModule, host_name};
 use crate::typecheck::span_of;
 
 /// The state of taking one module apart.
@@ -22,13 +22,27 @@ pub(crate) struct Host<'a> {
     file: &'a Arc<SourceFile>,
     pub(crate) imports: Vec<Import>,
     definitions: Vec<Definition>,
+    pub(crate) quotes: Vec<Quote>,
+    captures: Vec<Vec<Mention>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Edits of the text that is being walked.
     edits: Vec<Edit>,
     /// The module and the functions around the current statement.
-    scopes: Vec<HostScope>,
+    pub(crate) scopes: Vec<HostScope>,
+    /// Where the current statement stands with respect to `with python:`.
+    pub(crate) python: Python,
     /// How many blocks and functions enclose the current statement.
     blocks: usize,
+}
+
+/// Where host code stands with respect to the object code around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Python {
+    Outside,
+    /// Directly in a `with python:` block.
+    Block,
+    /// In a function inside of such a block.
+    Function,
 }
 
 pub(crate) fn split(file: &Arc<SourceFile>, body: &[Stmt]) -> Result<SplitModule, Vec<Diagnostic>> {
@@ -36,6 +50,9 @@ pub(crate) fn split(file: &Arc<SourceFile>, body: &[Stmt]) -> Result<SplitModule
         file,
         imports: Vec::new(),
         definitions: Vec::new(),
+        quotes: Vec::new(),
+        captures: Vec::new(),
+        python: Python::Outside,
         diagnostics: Vec::new(),
         edits: Vec::new(),
         scopes: vec![HostScope::of_body(body)],
@@ -45,7 +62,14 @@ pub(crate) fn split(file: &Arc<SourceFile>, body: &[Stmt]) -> Result<SplitModule
     if !host.diagnostics.is_empty() {
         return Err(host.diagnostics);
     }
-    Ok(SplitModule { file: file.clone(), imports: host.imports, definitions: host.definitions, edits: host.edits })
+    Ok(SplitModule {
+        file: file.clone(),
+        imports: host.imports,
+        definitions: host.definitions,
+        quotes: host.quotes,
+        captures: host.captures,
+        edits: host.edits,
+    })
 }
 
 impl Host<'_> {
@@ -108,7 +132,7 @@ impl Host<'_> {
         body.iter().for_each(|stmt| self.stmt(stmt));
     }
 
-    fn inner(&mut self, body: &[Stmt]) {
+    pub(crate) fn inner(&mut self, body: &[Stmt]) {
         self.blocks += 1;
         self.block(body);
         self.blocks -= 1;
@@ -117,6 +141,9 @@ impl Host<'_> {
     fn stmt(&mut self, node: &Stmt) {
         match node {
             Stmt::FunctionDef(function) => self.function(function),
+            Stmt::Return(_) if self.python == Python::Block => {
+                self.refuse(node, "`return` in a `with python:` block", "return from a function inside of the block");
+            }
             Stmt::Return(node) => node.value.iter().for_each(|value| self.right_side(value)),
             Stmt::Assign(assign) => {
                 if assign.targets.len() > 1 {
@@ -147,6 +174,15 @@ impl Host<'_> {
             Stmt::Try(_) => self.refuse(node, "`try`", "`attempt(f, ...)` returns a record with `.ok`, `.value` and `.error`"),
             Stmt::Raise(_) => self.refuse(node, "`raise`", "call `fail(message)`, or `refuse(message)` to be caught by `attempt`"),
             Stmt::ClassDef(class) => self.class(class, node),
+            Stmt::With(with) if self.python != Python::Outside && is_with(with, "exo") => self.quoted_block(with),
+            Stmt::With(with) if is_with(with, "exo") => self.refuse(
+                node,
+                "`with exo:` outside of a definition",
+                "quoted code stands in a `with python:` block of a `@proc`; outside, make procs in functions and loops",
+            ),
+            Stmt::With(with) if is_with(with, "python") => {
+                self.refuse(node, "`with python:` outside of object code", "host code stands here as it is");
+            }
             Stmt::With(_) => self.refuse(node, "`with`", "there are no resources to close; call the functions directly"),
             Stmt::Match(_) => self.refuse(node, "`match`", "use `if` and `elif`"),
             Stmt::Delete(_) => self.refuse(node, "`del`", "use `pop`, or let the name go out of scope"),
@@ -217,7 +253,12 @@ impl Host<'_> {
             self.blank(TextRange::new(function.parameters.end(), returns.end()), false);
         }
         self.scopes.push(HostScope::of_function(&function.parameters, &function.body));
+        let around = self.python;
+        if around == Python::Block {
+            self.python = Python::Function;
+        }
         self.inner(&function.body);
+        self.python = around;
         self.scopes.pop();
     }
 
@@ -252,42 +293,54 @@ impl Host<'_> {
 
     /// Cuts an object definition out: one assignment, then blank lines.
     fn definition(&mut self, function: &StmtFunctionDef, kind: DefinitionKind, arguments: Option<&Arguments>) {
-        let mentions = self.mentions(function);
-        let mut pieces = vec![Piece::Definition(self.definitions.len())];
+        let parts = of_definition(function);
+        let (mut pieces, functions) = self.host_functions(&parts, function.range());
+        let head = format!("{} = {DEFINE}({}, {{", host_name(&function.name), self.definitions.len());
+        pieces.push(Piece::Text(head));
+        pieces.extend(functions);
+        pieces.push(self.captured(&parts, function.range()));
         if let Some(arguments) = arguments {
             let edits = self.nested(|host| host.arguments(arguments));
             let inner = TextRange::new(
                 arguments.range().start() + TextSize::from(1),
                 arguments.range().end() - TextSize::from(1),
             );
+            pieces.push(Piece::Text("}, ".to_string()));
             pieces.push(Piece::Source { range: inner, edits });
+            pieces.push(Piece::Text(")".to_string()));
+        } else {
+            pieces.push(Piece::Text("})".to_string()));
         }
-        pieces.push(Piece::Text(")".to_string()));
         self.edit(Edit { range: function.range(), pieces, tail: "" });
         self.definitions.push(Definition {
             name: function.name.to_string(),
             kind,
             function: function.clone(),
             span: self.span(&function.name),
-            names: ObjectNames { mentions },
         });
     }
 
-    fn mentions(&mut self, function: &StmtFunctionDef) -> Vec<Mention> {
-        let offset = function.range().start().to_u32();
+    /// The entries of the dict of captures of a piece of object code.
+    pub(crate) fn captured(&mut self, parts: &HostParts<'_>, range: TextRange) -> Piece {
+        let mentions = self.mentions(&parts.found, range.start().to_u32());
+        self.captures.push(mentions);
+        Piece::Captures(self.captures.len() - 1)
+    }
+
+    fn mentions(&mut self, found: &[Found<'_>], offset: u32) -> Vec<Mention> {
         let mut mentions: Vec<Mention> = Vec::new();
-        for found in host_expressions(function) {
+        for found in found {
             let range = found.node.range();
             let key = self.text(range).to_string();
             if mentions.iter().any(|mention| mention.key == key) {
                 continue;
             }
-            let unbound: Vec<String> = match found.need {
-                Need::Required => Vec::new(),
-                Need::Possible => {
-                    names_in(found.node).into_iter().filter(|name| !is_bound(&self.scopes, name, offset)).collect()
-                }
+            let names = match found.need {
+                Need::Required => Default::default(),
+                Need::Possible | Need::Item => names_in(found.node),
+                Need::Target => std::iter::once(key.clone()).collect(),
             };
+            let unbound: Vec<String> = names.into_iter().filter(|name| !is_bound(&self.scopes, name, offset)).collect();
             if key.contains('\n') {
                 if found.need == Need::Required {
                     self.refuse(
@@ -299,7 +352,11 @@ impl Host<'_> {
                 continue;
             }
             let edits = self.nested(|host| host.expr(found.node));
-            let value = flatten(&self.file.text, range, &edits);
+            let mut value = flatten(&self.file.text, range, &edits);
+            if let (Need::Item, Expr::Subscript(item)) = (found.need, found.node) {
+                let base = host_name(self.text(item.value.range())).to_string();
+                value = format!("({value} if type({base}) != \"symbol\" else None)");
+            }
             mentions.push(Mention { key, value, unbound });
         }
         mentions

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{Visitor, walk_expr};
-use ruff_python_ast::{ElifElseClause, Expr, Operator, Stmt, StmtFunctionDef};
+use ruff_python_ast::{ElifElseClause, Expr, Operator, Stmt, StmtFunctionDef, StmtWith};
 
 use crate::hardware::precision::Precision;
 use crate::typecheck::control_word;
@@ -19,12 +19,6 @@ pub(crate) struct Mention {
     pub(crate) unbound: Vec<String>,
 }
 
-/// The mentions of one definition, each once, in order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ObjectNames {
-    pub(crate) mentions: Vec<Mention>,
-}
-
 /// How sure it is that an expression is one of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
@@ -32,6 +26,10 @@ pub(crate) enum Need {
     Required,
     /// It is a host value when its names are bound there.
     Possible,
+    /// It is an item of a host collection, unless the host knows a symbol by the collection's name.
+    Item,
+    /// It stands on the left of an assignment; a symbol that the host knows by this name is meant there.
+    Target,
 }
 
 /// A host expression found in a definition.
@@ -41,9 +39,26 @@ pub(crate) struct Found<'a> {
     pub(crate) need: Need,
 }
 
-/// All host expressions of a definition. Names that the definition binds itself are left out where they are visible.
-pub(crate) fn host_expressions(function: &StmtFunctionDef) -> Vec<Found<'_>> {
-    let mut walk = Walk { bound: Vec::new(), found: Vec::new() };
+/// Host code that runs while the definition is read, and the names of the definition that it mentions.
+#[derive(Clone, Debug)]
+pub(crate) struct Embedded<'a, T> {
+    pub(crate) node: &'a T,
+    pub(crate) names: Vec<&'a str>,
+}
+
+/// What a piece of object code needs of the host.
+#[derive(Debug, Default)]
+pub(crate) struct HostParts<'a> {
+    pub(crate) found: Vec<Found<'a>>,
+    /// `with python:` statements.
+    pub(crate) blocks: Vec<Embedded<'a, StmtWith>>,
+    /// The insides of `{...}`.
+    pub(crate) splices: Vec<Embedded<'a, Expr>>,
+}
+
+/// The host parts of a definition. Names that the definition binds itself are left out where they are visible.
+pub(crate) fn of_definition(function: &StmtFunctionDef) -> HostParts<'_> {
+    let mut walk = Walk::default();
     for parameter in function.parameters.iter() {
         if let Some(annotation) = parameter.annotation() {
             walk.annotation(annotation);
@@ -51,7 +66,55 @@ pub(crate) fn host_expressions(function: &StmtFunctionDef) -> Vec<Found<'_>> {
         walk.bound.push(parameter.name().as_str());
     }
     walk.block(&function.body);
-    walk.found
+    walk.parts
+}
+
+/// The host parts of a quoted block.
+pub(crate) fn of_block(body: &[Stmt]) -> HostParts<'_> {
+    let mut walk = Walk { quoted: true, ..Walk::default() };
+    walk.block(body);
+    walk.parts
+}
+
+/// The host parts of a quoted expression.
+pub(crate) fn of_expression(node: &Expr) -> HostParts<'_> {
+    let mut walk = Walk { quoted: true, ..Walk::default() };
+    walk.expr(node);
+    walk.parts
+}
+
+/// Whether a statement is `with WORD:` or, for `exo`, `with exo as NAME:`.
+pub(crate) fn is_with(node: &StmtWith, word: &str) -> bool {
+    let [item] = node.items.as_slice() else { return false };
+    let named = matches!(&item.context_expr, Expr::Name(name) if name.id.as_str() == word);
+    named && !node.is_async && (word == "exo" || item.optional_vars.is_none())
+}
+
+/// Whether something is spliced into an expression.
+fn has_braces(node: &Expr) -> bool {
+    struct Braces(bool);
+    impl<'a> Visitor<'a> for Braces {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            self.0 |= expr.is_set_expr();
+            walk_expr(self, expr);
+        }
+    }
+    let mut braces = Braces(false);
+    braces.visit_expr(node);
+    braces.0
+}
+
+/// Every identifier in statements, whatever it stands for.
+#[derive(Default)]
+struct Identifiers(BTreeSet<String>);
+
+impl<'a> Visitor<'a> for Identifiers {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr {
+            self.0.insert(name.id.to_string());
+        }
+        walk_expr(self, expr);
+    }
 }
 
 /// The names that an expression mentions freely.
@@ -79,9 +142,12 @@ pub(crate) fn names_in(node: &Expr) -> BTreeSet<String> {
     read.into_iter().filter(|name| !own.contains(name)).collect()
 }
 
+#[derive(Default)]
 struct Walk<'a> {
     bound: Vec<&'a str>,
-    found: Vec<Found<'a>>,
+    /// Inside a quote, where a name on the left of an assignment may be a symbol from around it.
+    quoted: bool,
+    parts: HostParts<'a>,
 }
 
 impl<'a> Walk<'a> {
@@ -91,7 +157,32 @@ impl<'a> Walk<'a> {
 
     fn host(&mut self, node: &'a Expr, need: Need) {
         let need = if node.is_name_expr() { Need::Possible } else { need };
-        self.found.push(Found { node, need });
+        self.parts.found.push(Found { node, need });
+    }
+
+    /// Names of the object code that are visible here and that `identifiers` mention, each once.
+    fn visible(&self, identifiers: &Identifiers) -> Vec<&'a str> {
+        let mut names: Vec<&'a str> = Vec::new();
+        for name in &self.bound {
+            if identifiers.0.contains(*name) && !names.contains(name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    fn splice(&mut self, node: &'a Expr) {
+        let mut identifiers = Identifiers::default();
+        identifiers.visit_expr(node);
+        let names = self.visible(&identifiers);
+        self.parts.splices.push(Embedded { node, names });
+    }
+
+    fn python(&mut self, node: &'a StmtWith) {
+        let mut identifiers = Identifiers::default();
+        node.body.iter().for_each(|stmt| identifiers.visit_stmt(stmt));
+        let names = self.visible(&identifiers);
+        self.parts.blocks.push(Embedded { node, names });
     }
 
     fn scoped(&mut self, body: &'a [Stmt]) {
@@ -143,6 +234,7 @@ impl<'a> Walk<'a> {
             }
             Stmt::Assert(assert) => self.expr(&assert.test),
             Stmt::Expr(expr) => self.expr(&expr.value),
+            Stmt::With(with) if is_with(with, "python") => self.python(with),
             // Whatever else stands there is refused when the definition is typed.
             _ => {}
         }
@@ -150,8 +242,21 @@ impl<'a> Walk<'a> {
 
     fn target(&mut self, target: &'a Expr) {
         match target {
-            Expr::Name(name) if !self.is_bound(&name.id) => self.bound.push(&name.id),
-            Expr::Subscript(subscript) => self.expr(&subscript.slice),
+            Expr::Name(name) if !self.is_bound(&name.id) => {
+                if self.quoted {
+                    self.parts.found.push(Found { node: target, need: Need::Target });
+                }
+                self.bound.push(&name.id);
+            }
+            Expr::Subscript(subscript) => {
+                if let Expr::Name(name) = &*subscript.value
+                    && self.quoted
+                    && !self.is_bound(&name.id)
+                {
+                    self.parts.found.push(Found { node: &subscript.value, need: Need::Target });
+                }
+                self.expr(&subscript.slice);
+            }
             // A configuration field.
             Expr::Attribute(_) => self.expr(target),
             _ => {}
@@ -183,7 +288,7 @@ impl<'a> Walk<'a> {
 
     fn precision(&mut self, node: &'a Expr) {
         match node {
-            Expr::Set(set) => set.elts.iter().for_each(|inner| self.host(inner, Need::Required)),
+            Expr::Set(set) => set.elts.iter().for_each(|inner| self.splice(inner)),
             Expr::Name(name) if Precision::from_word(&name.id).is_some() || control_word(node).is_some() => {}
             Expr::Name(_) | Expr::Attribute(_) => self.host(node, Need::Possible),
             _ => {}
@@ -194,14 +299,7 @@ impl<'a> Walk<'a> {
         match node {
             Expr::Name(_) | Expr::Attribute(_) if self.mentions_bound(node) => {}
             Expr::Name(_) | Expr::Attribute(_) => self.host(node, Need::Possible),
-            Expr::Set(set) => {
-                for inner in &set.elts {
-                    match self.mentions_bound(inner) {
-                        true => self.expr(inner),
-                        false => self.host(inner, Need::Required),
-                    }
-                }
-            }
+            Expr::Set(set) => set.elts.iter().for_each(|inner| self.splice(inner)),
             Expr::Call(call) => {
                 match &*call.func {
                     Expr::Name(_) => self.expr(&call.func),
@@ -209,10 +307,18 @@ impl<'a> Walk<'a> {
                     _ => {}
                 }
                 call.arguments.args.iter().for_each(|arg| self.expr(arg));
+                call.arguments.keywords.iter().for_each(|keyword| self.expr(&keyword.value));
             }
             Expr::Subscript(subscript) => {
                 if let Expr::Name(name) = &*subscript.value {
-                    if !self.is_bound(&name.id) && !self.mentions_bound(node) {
+                    if self.quoted && !self.is_bound(&name.id) {
+                        self.host(&subscript.value, Need::Possible);
+                        if !self.mentions_bound(node) && !has_braces(&subscript.slice) {
+                            self.host(node, Need::Item);
+                        }
+                        return self.expr(&subscript.slice);
+                    }
+                    if !self.is_bound(&name.id) && !self.mentions_bound(node) && !has_braces(&subscript.slice) {
                         return self.host(node, Need::Possible);
                     }
                     self.expr(&subscript.value);

@@ -27,6 +27,15 @@ impl HostScope {
         scope
     }
 
+    /// What a `with python:` block sees first: the names of the object code that it gets, and those that it binds.
+    pub(crate) fn of_python(names: &[&str], body: &[Stmt]) -> Self {
+        let mut scope = HostScope::of_body(body);
+        for name in names {
+            scope.bound.insert(name.to_string(), 0);
+        }
+        scope
+    }
+
     fn bind(&mut self, name: &str, offset: u32) {
         let first = self.bound.entry(name.to_string()).or_insert(offset);
         *first = (*first).min(offset);
@@ -51,6 +60,9 @@ impl HostScope {
             Stmt::If(node) => {
                 self.block(&node.body);
                 node.elif_else_clauses.iter().for_each(|clause| self.block(&clause.body));
+            }
+            Stmt::With(with) => {
+                with.items.iter().filter_map(|item| item.optional_vars.as_deref()).for_each(|name| self.target(name));
             }
             Stmt::Import(import) => import.names.iter().for_each(|alias| {
                 let local = alias.asname.as_ref().unwrap_or(&alias.name);

@@ -146,7 +146,7 @@ fn captures_are_what_the_body_mentions() {
     ";
     assert_eq!(
         evaluated(text),
-        r#"(0, {"T": "f32", "mems[0]": "m", "N": 4, "lib.g": "g", "N + 1": 5, "lib.K": 7}, (), {})"#
+        r#"(0, {113: ([], m.lambda), 192: ([], m.lambda), "T": "f32", "mems[0]": "m", "N": 4, "lib.g": "g", "lib.K": 7}, (), {})"#
     );
 }
 
@@ -433,7 +433,7 @@ fn python_that_starlark_lacks() {
         ("import a.b", "dotted module", "as b"),
         ("from ..a import b", "above the pack", "by name"),
         ("x: dict[str,\n        int] = 3", "several lines", "one line"),
-        ("@proc\ndef f(x: f32[{a(\n  1)}]): pass", "several lines", "name"),
+        ("@proc\ndef f(x: f32 @ a(\n  1)): pass", "several lines", "name"),
         ("type X = int", "`type`", "leave"),
     ] {
         let errors = refused(text);

@@ -2,7 +2,7 @@
 
 use ruff_python_ast::{
     Arguments, CmpOp, Comprehension, Expr, ExprBinOp, ExprCompare, ExprDict, ExprGenerator, ExprNumberLiteral,
-    ExprTuple, Number, Operator,
+    ExprTuple, Number, Operator, UnaryOp,
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
@@ -22,7 +22,10 @@ impl Host<'_> {
             Expr::StringLiteral(string) => self.string(string),
             Expr::BytesLiteral(bytes) => self.bytes(bytes),
             Expr::FString(f_string) => self.f_string(f_string),
-            Expr::UnaryOp(unary) => self.expr(&unary.operand),
+            Expr::UnaryOp(unary) => match (unary.op, &*unary.operand) {
+                (UnaryOp::Invert, Expr::Set(_) | Expr::Dict(_)) => self.quoted_expression(unary, node),
+                (UnaryOp::Invert | UnaryOp::Not | UnaryOp::UAdd | UnaryOp::USub, operand) => self.expr(operand),
+            },
             Expr::BoolOp(connective) => self.exprs(&connective.values),
             Expr::BinOp(binary) => self.binary(binary, node),
             Expr::Compare(compare) => self.compare(compare, node),

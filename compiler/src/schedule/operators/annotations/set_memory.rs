@@ -7,7 +7,6 @@ use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::cursor::path::{self, Path};
 use crate::diagnostic::{Refusal, RefusalKind};
-use crate::hardware::memory::Memory;
 use crate::loop_ir::{ArgType, LoopMode, Proc, StmtKind, build};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Value};
 
@@ -60,7 +59,7 @@ impl Operator for SetMemory {
                 let Some(StmtKind::Alloc { name, ty, .. }) = path::stmt(proc, at).map(|stmt| stmt.kind.clone()) else {
                     return Err(arguments.argument("`cursor` needs an allocation"));
                 };
-                if memory.fits(&Memory::dram_static()) && in_parallel_loop(proc, at) {
+                if memory.is_static() && in_parallel_loop(proc, at) {
                     let message = format!("`{name}` is allocated in a parallel loop, whose iterations would share it");
                     return Err(arguments.refuse(RefusalKind::Memory, message));
                 }

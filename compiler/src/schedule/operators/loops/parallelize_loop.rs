@@ -6,7 +6,6 @@ use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::diagnostic::{Refusal, RefusalKind};
-use crate::hardware::memory::Memory;
 use crate::loop_ir::{LoopMode, Proc, StmtKind, visit};
 use crate::schedule::target::Loop;
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
@@ -45,7 +44,7 @@ impl Operator for ParallelizeLoop {
         let mut shared = None;
         visit::each_stmt(&parallel.body, &mut |stmt| {
             if let StmtKind::Alloc { name, mem, .. } = &stmt.kind
-                && mem.fits(&Memory::dram_static())
+                && mem.is_static()
             {
                 shared.get_or_insert_with(|| name.clone());
             }
