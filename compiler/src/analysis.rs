@@ -26,6 +26,8 @@ pub mod fission;
 pub mod folding;
 pub mod liveness;
 pub mod stability;
+pub mod config_change;
+pub mod steady;
 pub mod untouched;
 pub mod recompute;
 pub mod conditions;

@@ -115,6 +115,8 @@ pub struct KernelOutput {
     pub waived: Vec<String>,
     /// The kernel equals its algorithm only up to a change of precision.
     pub up_to_precision: bool,
+    /// Configuration fields, as `Config.field`, that the kernel may leave different from its algorithm.
+    pub up_to_config: Vec<String>,
     /// Every raw piece of C that went into the output.
     pub raw_c: Vec<String>,
     /// All modules that were evaluated, sorted; the depfile.

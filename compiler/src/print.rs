@@ -202,7 +202,7 @@ fn host_names(proc: &Proc) -> BTreeSet<String> {
         | StmtKind::For { .. }
         | StmtKind::Window { .. } => {}
     });
-    visit::each_expr_in(&proc.body, &mut |expr| match &expr.kind {
+    let mut note = |expr: &Expr| match &expr.kind {
         ExprKind::Extern { function, .. } => {
             names.insert(function.name.clone());
         }
@@ -218,7 +218,9 @@ fn host_names(proc: &Proc) -> BTreeSet<String> {
         | ExprKind::Binary { .. }
         | ExprKind::Window { .. }
         | ExprKind::Stride { .. } => {}
-    });
+    };
+    proc.preds.iter().for_each(|pred| visit::each_expr(pred, &mut note));
+    visit::each_expr_in(&proc.body, &mut note);
     names
 }
 

@@ -33,6 +33,13 @@ pub(super) fn run(arguments: &Build, settings: &Settings, terminal: &Terminal) -
                 job.target
             ));
         }
+        if !output.up_to_config.is_empty() {
+            let (name, fields) = (&job.request.name, output.up_to_config.join("`, `"));
+            terminal.warning(&format!(
+                "`{name}` for `{}` equals its algorithm but for what `{fields}` holds at the end",
+                job.target
+            ));
+        }
         for waived in &output.waived {
             terminal.warning(&format!("`{}` for `{}` has a waived check: {waived}", job.request.name, job.target));
         }

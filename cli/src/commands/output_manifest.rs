@@ -40,6 +40,7 @@ fn output(job: &Job, output: &KernelOutput, files: &[Written]) -> Value {
         "trace": trace.collect::<Vec<_>>(),
         "waived": output.waived,
         "up_to_precision": output.up_to_precision,
+        "up_to_config": output.up_to_config,
         "raw_c": raw_c_digest(&output.raw_c).map(|digest| format!("blake3:{digest}")),
         "modules": output.modules.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "cc": { "flags": output.cc_flags, "triple": output.cc_triple, "features": output.cc_features },

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::analysis::config_flow;
 use crate::analysis::effects::{self, Cell, Effects, Walk};
 use crate::analysis::formula::Formula;
 use crate::analysis::lift;
@@ -153,7 +154,7 @@ impl Walk<'_> {
         let binding = Binding::new(callee, args, self.scope);
         let fresh = fresh_symbols(callee, &summary, &binding);
         let cells: Vec<Cell> =
-            summary.cells.iter().filter_map(|cell| self.inlined(cell, callee, &binding, &fresh)).collect();
+            summary.cells.iter().filter_map(|cell| self.inlined(cell, callee, args, &binding, &fresh)).collect();
         self.found.cells.extend(cells);
         if !summary.statics.is_empty() {
             self.found.statics.push(self.at.clone());
@@ -161,7 +162,14 @@ impl Walk<'_> {
     }
 
     /// A cell of a callee in terms of the actual buffers, inside the loops and branches around the call.
-    fn inlined(&self, cell: &Cell, callee: &Proc, binding: &Binding<'_>, fresh: &[(Sym, Sym)]) -> Option<Cell> {
+    fn inlined(
+        &self,
+        cell: &Cell,
+        callee: &Proc,
+        args: &[Expr],
+        binding: &Binding<'_>,
+        fresh: &[(Sym, Sym)],
+    ) -> Option<Cell> {
         let known = binding.knows(cell, callee);
         let formal = callee.args.iter().any(|arg| arg.name == cell.root);
         let cell = effects::rename(cell, fresh).substitute(&|var| binding.value(var));
@@ -174,6 +182,7 @@ impl Walk<'_> {
             // What is neither a parameter nor local is a field of a config, and that is the same everywhere.
             false => (cell.root, cell.coords),
         };
+        let stored = cell.stored.as_ref().and_then(|value| config_flow::instantiated(value, callee, args, self.scope));
         // Values that are not known can be others in other runs of the call.
         let lost = fresh.iter().filter(|(from, _)| binding.is_lost(from, callee)).map(|(_, to)| to.clone());
         Some(Cell {
@@ -184,6 +193,7 @@ impl Walk<'_> {
             bound: self.bound.iter().cloned().chain(cell.bound).chain(lost).collect(),
             guard: self.guard.iter().cloned().chain(cell.guard).collect(),
             ticks: self.ticks.iter().copied().chain(cell.ticks).collect(),
+            stored: stored.filter(|value| self.is_outside(value)),
             at: self.at.clone(),
         })
     }

@@ -1,8 +1,11 @@
 //! The safety questions that scheduling operators ask, and their answers as data.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::facts::{Verified, counterexample};
 use crate::analysis::solver::Counterexample;
 use crate::cursor::path::{BlockPlace, Path};
+use crate::hardware::config::ConfigField;
 use crate::loop_ir::{Access, Expr};
 use crate::print::Names;
 use crate::symbol::Sym;
@@ -53,6 +56,12 @@ pub enum Question {
     /// The statement at `at`, with everything inside, writes no configuration field that the expressions read: they mean the
     /// same before it, during it and after it.
     ConfigKept { side: Side, at: Path, exprs: Vec<Expr> },
+    /// Without the statement at `at`, which only writes configuration state, the proc computes the same, and no fields but
+    /// `seen` differ at its end.
+    ConfigWrite { side: Side, at: Path, seen: BTreeSet<ConfigField> },
+    /// The statement at `at` of both procs leaves `fields` different and nothing else; no later statement reads them, and at
+    /// the end no fields but `seen` differ.
+    ConfigChange { side: Side, at: Path, fields: BTreeSet<ConfigField>, seen: BTreeSet<ConfigField> },
     /// Every call under this place (the root: everywhere) passes the call checker.
     CallsValid { side: Side, under: Path },
 }

@@ -184,7 +184,7 @@ pub(crate) fn enter_loop(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut U
         if !stmt.config.writes {
             return drop_overwritten(body, scope);
         }
-        let flow = LoopFlow::of(stmt, iter, body, scope);
+        let flow = LoopFlow::of(stmt, iter, body, scope, unknowns);
         let before = scope.config.clone();
         scope.config = flow.start.clone();
         for (field, last) in &flow.varying {
@@ -214,7 +214,7 @@ fn after_loop(
     let runs = low.zip(high).and_then(|(lo, hi)| Formula::below(&lo, &hi));
     let surely = surely_runs(lo, hi);
     let before = scope.config.clone();
-    let flow = LoopFlow::of(stmt, iter, body, scope);
+    let flow = LoopFlow::of(stmt, iter, body, scope, unknowns);
     scope.config = flow.start.clone();
     for (field, last) in &flow.varying {
         if surely && last.is_some() {
@@ -252,7 +252,7 @@ struct LoopFlow {
 
 impl LoopFlow {
     /// Starts from the guess that no iteration changes anything and takes back what does not hold, until all of it does.
-    fn of(stmt: &Stmt, iter: &Sym, body: &[Stmt], scope: &mut Declarations) -> LoopFlow {
+    fn of(stmt: &Stmt, iter: &Sym, body: &[Stmt], scope: &mut Declarations, unknowns: &mut Unknowns<'_>) -> LoopFlow {
         let fields = touched(stmt);
         let before = scope.config.clone();
         drop_overwritten(body, scope);
@@ -272,6 +272,7 @@ impl LoopFlow {
                 })
                 .collect();
             if broken.is_empty() {
+                let end = last_iteration(&start, &changed, (body, &bound), scope, unknowns).unwrap_or(end);
                 let stale = |value: &Expr| {
                     let mut symbols = BTreeSet::new();
                     visit::expr_symbols(value, &mut symbols);
@@ -290,6 +291,31 @@ impl LoopFlow {
             }
         }
     }
+}
+
+/// The state after some iteration that starts from an unknown one, with what is known of it in every iteration; `None`
+/// where unknown values have no variables.
+fn last_iteration(
+    start: &ConfigState,
+    changed: &BTreeSet<ConfigField>,
+    (body, bound): (&[Stmt], &BTreeSet<Sym>),
+    scope: &mut Declarations,
+    unknowns: &mut Unknowns<'_>,
+) -> Option<ConfigState> {
+    if changed.is_empty() || matches!(unknowns, Unknowns::Dropped) {
+        return None;
+    }
+    scope.config = start.clone();
+    for field in changed {
+        scope.config.set(field, unknowns.value(field));
+    }
+    let mut learned = Vec::new();
+    block(body, scope, &mut Unknowns::Fresh(&mut learned));
+    // What speaks of an iteration's own variables would be misread as speaking of others.
+    for formula in learned.into_iter().filter(|formula| !bound.iter().any(|symbol| formula.mentions(symbol))) {
+        unknowns.learn(Some(formula));
+    }
+    Some(std::mem::take(&mut scope.config))
 }
 
 /// Values that were copied from a buffer are not known any more when the block may write the buffer.
@@ -354,7 +380,7 @@ pub(crate) fn left_by(callee: &Proc) -> Vec<(ConfigField, Option<Expr>)> {
 }
 
 /// A value of a callee's in terms of the caller's; `None` for one that cannot be said there.
-fn instantiated(value: &Expr, callee: &Proc, args: &[Expr], scope: &Declarations) -> Option<Expr> {
+pub(crate) fn instantiated(value: &Expr, callee: &Proc, args: &[Expr], scope: &Declarations) -> Option<Expr> {
     let mut known = true;
     let actual = |symbol: &Sym| callee.args.iter().zip(args).find(|(formal, _)| formal.name == *symbol);
     let result = map_expr(value, &mut |node| match &node.kind {

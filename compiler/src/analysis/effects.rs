@@ -69,6 +69,8 @@ pub struct Cell {
     /// Coordinates and guard say exactly when and where, so that a write surely happens.
     pub exact: bool,
     pub ticks: Vec<Tick>,
+    /// What a write of a configuration field stores, where that is known and does not depend on `bound`.
+    pub stored: Option<Expr>,
     /// The statement, as a path in the proc (of the call, for what a callee does).
     pub at: Path,
 }
@@ -245,6 +247,10 @@ impl Walk<'_> {
                 self.ticks.pop();
                 self.ticks.push(Tick::At(2));
                 self.push(AccessKind::Write, field.symbol(), Some(Vec::new()));
+                let value = config_flow::value_of(rhs, self.scope).filter(|value| self.is_outside(value));
+                if let Some(cell) = self.found.cells.last_mut() {
+                    cell.stored = value;
+                }
                 self.ticks.pop();
             }
             StmtKind::Assign { name, idx, rhs } => match self.added(name, idx, rhs) {
@@ -377,8 +383,14 @@ impl Walk<'_> {
             bound: self.bound.clone(),
             guard: self.guard.clone(),
             ticks: self.ticks.clone(),
+            stored: None,
             at: self.at.clone(),
         });
+    }
+
+    /// Whether an expression does not depend on the loops inside the block.
+    pub(crate) fn is_outside(&self, value: &Expr) -> bool {
+        !self.bound.iter().any(|iter| crate::loop_ir::visit::mentions(value, iter))
     }
 }
 

@@ -76,6 +76,7 @@ pub(crate) fn element(facts: &Facts, buffer: &Sym, window: &[Access]) -> Option<
         guard,
         exact: true,
         ticks: Vec::new(),
+        stored: None,
         at: Path::root(),
     })
 }

@@ -11,6 +11,7 @@ use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::analysis::stationary;
+use crate::analysis::steady::{steady, without};
 use crate::cursor::path::{self, Path, Step};
 use crate::loop_ir::{Proc, Stmt, StmtKind, configuration, visit};
 use crate::symbol::Sym;
@@ -37,7 +38,12 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
         return Err(Unproven::new(condition).at(scope));
     }
     let facts = Facts::at(proc, scope);
-    let Halves { whole, first: a, second: b } = halves(proc, scope, looped.body, split, &facts, solver);
+    let inside = inside(proc, scope, &facts);
+    let Halves { whole, first: all_a, second: all_b } = halves(scope, looped.body, split, &inside, solver);
+    let mut within = facts.clone();
+    bounds(&facts, looped, looped.iter).into_iter().for_each(|formula| within.add(formula));
+    let fields = steady(looped.body, &[looped.iter], &whole, &inside.scope, &within, solver);
+    let (a, b) = (without(&all_a, &fields), without(&all_b, &fields));
     let (later, fresh) = a.of_other_iteration(&[looped.iter]);
     let Some(next) = fresh.first() else { return Err(misplaced("the iterator")) };
     let mut apart = facts.clone();
@@ -62,14 +68,21 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
         }
         settled.push(root);
     };
-    let mut within = facts.clone();
-    bounds(&facts, looped, looped.iter).into_iter().for_each(|formula| within.add(formula));
     let free =
         mutation::passes("a first half that runs once has no iterator", !visit::block_mentions(first, looped.iter));
-    if free && runs_once(&facts, &a, &b, &within, solver) {
+    if free && runs_once(&facts, &all_a, &all_b, &within, solver) {
         return Ok(());
     }
     Err(conflict(proc, &meeting, "the first half of later iterations may run before the second half of earlier ones"))
+}
+
+/// What is known at the start of some iteration.
+fn inside(proc: &Proc, scope: &Path, facts: &Facts) -> Facts {
+    let mut inside = facts.clone();
+    if let Some(stmt) = path::stmt(proc, scope) {
+        config_flow::enter_loop(stmt, &mut inside.scope, &mut Unknowns::Dropped);
+    }
+    inside
 }
 
 /// The effects of a body, and of both halves of it, found in one walk.
@@ -79,13 +92,9 @@ struct Halves {
     second: Effects,
 }
 
-fn halves(proc: &Proc, scope: &Path, body: &[Stmt], split: usize, facts: &Facts, solver: &mut Solver) -> Halves {
-    let mut inside = facts.clone();
-    if let Some(stmt) = path::stmt(proc, scope) {
-        config_flow::enter_loop(stmt, &mut inside.scope, &mut Unknowns::Dropped);
-    }
+fn halves(scope: &Path, body: &[Stmt], split: usize, inside: &Facts, solver: &mut Solver) -> Halves {
     let place = crate::analysis::iterations::body_run(scope, 0, body.len());
-    let whole = commute::effects_in(body, &place, &inside, solver);
+    let whole = commute::effects_in(body, &place, inside, solver);
     let (mut a, mut b) = (Effects::default(), Effects::default());
     for cell in &whole.cells {
         let position = cell.at.0.get(scope.0.len()).and_then(|step| step.in_list());

@@ -10,6 +10,7 @@ use crate::analysis::linear::Linear;
 use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
+use crate::analysis::steady::{steady, without};
 use crate::cursor::path::{self, BlockPlace, Path};
 use crate::loop_ir::{Expr, Proc, Stmt, StmtKind, configuration, visit};
 use crate::print::Names;
@@ -85,6 +86,12 @@ pub(crate) fn interchange(proc: &Proc, outer: &Path, solver: &mut Solver) -> Res
         }
     }
     let here = commute::effects_in(y.body, &place, &inside, solver);
+    let mut within = facts.clone();
+    for looped in [x, y] {
+        bounds(&facts, looped, looped.iter).into_iter().for_each(|formula| within.add(formula));
+    }
+    let settled = steady(y.body, &[x.iter, y.iter], &here, &inside.scope, &within, solver);
+    let here = without(&here, &settled);
     let (there, fresh) = here.of_other_iteration(&[x.iter, y.iter]);
     let [x2, y2] = fresh.as_slice() else { return Err(misplaced("both iterators")) };
     // Only pairs whose order flips: x < x' and y' < y.

@@ -48,7 +48,8 @@ pub(crate) fn dead_after(proc: &Proc, at: &Path, buffer: &Sym, solver: &mut Solv
     Err(misplaced("the allocation"))
 }
 
-fn unread(proc: &Proc, rest: &BlockPlace, buffer: &Sym, solver: &mut Solver) -> Result<(), Unproven> {
+/// Whether a run of statements never sees the value that a buffer or field has before it.
+pub(crate) fn unread(proc: &Proc, rest: &BlockPlace, buffer: &Sym, solver: &mut Solver) -> Result<(), Unproven> {
     let Some((facts, effects)) = commute::block_effects(proc, rest, solver) else {
         return Err(misplaced("the statements that follow"));
     };
@@ -60,7 +61,7 @@ fn unread(proc: &Proc, rest: &BlockPlace, buffer: &Sym, solver: &mut Solver) -> 
 }
 
 /// The bodies of later iterations, when the place is a loop.
-fn later_iterations(proc: &Proc, scope: &Path, buffer: &Sym, solver: &mut Solver) -> Result<(), Unproven> {
+pub(crate) fn later_iterations(proc: &Proc, scope: &Path, buffer: &Sym, solver: &mut Solver) -> Result<(), Unproven> {
     let Some(stmt) = path::stmt(proc, scope) else { return Ok(()) };
     let Some(looped) = loop_parts(stmt) else { return Ok(()) };
     let facts = Facts::at(proc, scope);

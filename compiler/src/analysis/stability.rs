@@ -93,6 +93,7 @@ fn reads(exprs: &[Expr], facts: &Facts) -> Vec<Cell> {
                 bound: Vec::new(),
                 guard: Vec::new(),
                 ticks: Vec::new(),
+                stored: None,
                 at: Path::root(),
             }));
         });

@@ -1,14 +1,18 @@
 //! Each safety question goes to the file that answers it.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::conditions::{Question, Side, Unproven};
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
 use crate::analysis::solver::Solver;
 use crate::analysis::{
-    commute, filling, fission, folding, idempotence, iterations, liveness, recompute, stability, untouched,
+    commute, config_change, filling, fission, folding, idempotence, iterations, liveness, recompute, stability,
+    untouched,
 };
 use crate::checks::definition;
 use crate::cursor::Path;
+use crate::hardware::config::ConfigField;
 use crate::loop_ir::{Expr, Proc};
 
 impl Question {
@@ -32,6 +36,8 @@ impl Question {
             | Question::Folds { side, .. }
             | Question::Unchanged { side, .. }
             | Question::ConfigKept { side, .. }
+            | Question::ConfigWrite { side, .. }
+            | Question::ConfigChange { side, .. }
             | Question::CallsValid { side, .. } => *side,
         }
     }
@@ -62,6 +68,13 @@ impl Question {
             }
             Question::BufferInBounds { buffer, .. } => definition::buffer_in_bounds(proc, buffer, solver),
             Question::ConfigKept { at, exprs, .. } => stability::config_kept(proc, at, exprs),
+            Question::ConfigWrite { at, seen, .. } => {
+                config_change::seen(proc, at, solver).and_then(|found| covered(&found, seen, at))
+            }
+            Question::ConfigChange { at, fields, seen, .. } => {
+                config_change::seen_of_change((before, after), at, fields, solver)
+                    .and_then(|found| covered(&found, seen, at))
+            }
             Question::CallsValid { under, .. } => definition::calls_valid(proc, under, solver),
             Question::DeadAfter { at, buffer, .. } => liveness::dead_after(proc, at, buffer, solver),
             Question::Folds { at, buffer, dim, size, .. } => folding::folds(proc, at, buffer, *dim, *size, solver),
@@ -101,6 +114,13 @@ fn equal(proc: &Proc, at: &Path, lhs: &Expr, rhs: &Expr, what: &str, solver: &mu
             let condition = format!("{} == {}", names.expr(lhs), names.expr(rhs));
             Err(Unproven::new(said(what, &condition)).at(at).with(&other, &names))
         }
+    }
+}
+
+fn covered(found: &BTreeSet<ConfigField>, declared: &BTreeSet<ConfigField>, at: &Path) -> Result<(), Unproven> {
+    match found.iter().find(|field| !declared.contains(field)) {
+        None => Ok(()),
+        Some(field) => Err(Unproven::new(format!("`{field}` is the same at the end")).at(at)),
     }
 }
 

@@ -28,6 +28,10 @@ impl Context {
         for function in &reach.functions {
             fields.extend(Touched::by_proc(&function.proc).all());
         }
+        Context::of_fields(fields, library, emulate)
+    }
+
+    fn of_fields(fields: BTreeSet<ConfigField>, library: &str, emulate: bool) -> Self {
         let mut configs: Vec<Config> = Vec::new();
         for field in fields {
             if !configs.contains(field.config()) {
@@ -36,6 +40,11 @@ impl Context {
         }
         configs.sort_by(|a, b| a.name().cmp(b.name()));
         Context { type_name: format!("{}_Context", names::identifier(library)), configs, emulate }
+    }
+
+    /// The context of a compilation that exports one proc.
+    pub fn of_proc(proc: &Proc, library: &str) -> Self {
+        Context::of_fields(Touched::by_proc(proc).all(), library, false)
     }
 
     fn has_memory(&self, config: &Config) -> bool {
@@ -111,7 +120,7 @@ impl Context {
         });
     }
 
-    /// The fields that C code holds, in the order in which the harness prints them.
+    /// The fields that have memory.
     pub fn fields(&self) -> Vec<ConfigField> {
         self.configs.iter().filter(|config| self.has_memory(config)).flat_map(Config::fields).collect()
     }

@@ -4,8 +4,11 @@
 
 use std::sync::Arc;
 
+use crate::codegen::context::{self, Context};
+use crate::codegen::header;
 use crate::codegen::unit::WindowStruct;
 use crate::codegen::usage::Usage;
+use crate::hardware::config::{ConfigField, FieldType};
 use crate::hardware::precision::Precision;
 use crate::interpret::rounded::MachineValue;
 use crate::interpret::{Input, Inputs, Outputs, Tensor};
@@ -28,6 +31,7 @@ pub fn program(proc: &Arc<Proc>, header_name: &str, inputs: &Inputs<MachineValue
     }
     let mut usage = Usage::default();
     let mut program = Program::default();
+    program.context(&Context::of_proc(proc, header::library(header_name)), &inputs.config)?;
     for (at, (arg, input)) in proc.args.iter().zip(&inputs.args).enumerate() {
         let constant = !usage.writes_param(proc, at);
         program.argument(at, arg, input, constant)?;
@@ -41,9 +45,44 @@ struct Program {
     filling: String,
     arguments: Vec<String>,
     printing: String,
+    /// Declaration, initial values, address and printing of the context; empty where there is none.
+    state: State,
+}
+
+#[derive(Default)]
+struct State {
+    storage: String,
+    filling: String,
+    printing: String,
 }
 
 impl Program {
+    /// Configuration state before and after the call.
+    fn context(&mut self, context: &Context, config: &[(ConfigField, Input<MachineValue>)]) -> Result<(), String> {
+        if context.type_name() == "void" {
+            return Ok(());
+        }
+        self.state.storage = format!("static {} context;\n", context.type_name());
+        for (field, input) in config.iter().filter(|(field, _)| field.config().is_readwrite()) {
+            let place = format!("context.{}", context::path(field));
+            let (initial, kind) = match (input, field.ty()) {
+                (Input::Int(value), _) => (int_literal(*value), "int"),
+                (Input::Bool(value), _) => (value.to_string(), "int"),
+                (Input::Tensor(tensor), FieldType::Data(precision)) => {
+                    let value = tensor.data.first().copied().unwrap_or(MachineValue::Poison);
+                    (literal(value, precision), if precision.is_float() { "float" } else { "int" })
+                }
+                (Input::Tensor(_), _) => return Err(format!("the value for `{field}` is of another kind")),
+            };
+            self.state.filling.push_str(&format!("    {place} = ({}){initial};\n", field.ty().c_type()));
+            self.state.printing.push_str(&match kind {
+                "float" => format!("    printf(\"float %a\\n\", (double){place});\n"),
+                _ => format!("    printf(\"int %\" PRId64 \"\\n\", (int64_t){place});\n"),
+            });
+        }
+        Ok(())
+    }
+
     fn argument(&mut self, at: usize, arg: &Arg, input: &Input<MachineValue>, constant: bool) -> Result<(), String> {
         match (&arg.ty, input) {
             (ArgType::Control(_), Input::Int(value)) => self.arguments.push(int_literal(*value)),
@@ -97,14 +136,16 @@ impl Program {
     }
 
     fn text(&self, name: &str, header_name: &str) -> String {
-        let Program { storage, filling, arguments, printing } = self;
+        let Program { storage, filling, arguments, printing, state } = self;
+        let context = if state.storage.is_empty() { "NULL" } else { "&context" };
         let report = if storage.is_empty() { "" } else { REPORT };
         let arguments: String = arguments.iter().map(|argument| format!(", {argument}")).collect();
         format!(
             "#include \"{header_name}\"\n#include <inttypes.h>\n#include <math.h>\n#include <stdio.h>\n\
-             #include <string.h>\n\nenum {{ GUARD = {GUARD}, CANARY = 0xA5 }};\n\n{report}{storage}\n\
-             int main(void) {{\n{filling}    {name}(NULL{arguments});\n{printing}    printf(\"done\\n\");\n    \
-             return 0;\n}}\n"
+             #include <string.h>\n\nenum {{ GUARD = {GUARD}, CANARY = 0xA5 }};\n\n{report}{storage}{}\n\
+             int main(void) {{\n{filling}{}    {name}({context}{arguments});\n{printing}{}    printf(\"done\\n\");\n    \
+             return 0;\n}}\n",
+            state.storage, state.filling, state.printing
         )
     }
 }
@@ -209,13 +250,28 @@ fn parse_hex(word: &str) -> Option<f64> {
     Some(digits as f64 * 2f64.powi(half) * 2f64.powi(exponent - 4 * places - half))
 }
 
+/// What the program should print by the interpreter: data arguments, then the fields of the context.
+pub fn places(expected: &Outputs<MachineValue>) -> Vec<(String, Tensor<MachineValue>)> {
+    let scalar = |value: MachineValue| Tensor::dense(Vec::new(), vec![value]);
+    let fields = expected.config.iter().filter(|(field, _)| field.config().is_readwrite()).map(|(field, value)| {
+        let value = match value {
+            Input::Int(value) => scalar(MachineValue::Int(*value)),
+            Input::Bool(value) => scalar(MachineValue::Int(i64::from(*value))),
+            Input::Tensor(tensor) => tensor.clone(),
+        };
+        (field.to_string(), value)
+    });
+    expected.tensors.iter().cloned().chain(fields).collect()
+}
+
 /// The first place where the program's buffers are not what the interpreter says, in words. Values that the
 /// interpreter leaves uninitialised may be anything.
 pub fn first_difference(expected: &Outputs<MachineValue>, buffers: &[Vec<MachineValue>]) -> Option<String> {
-    if expected.tensors.len() != buffers.len() {
-        return Some(format!("{} buffers were printed instead of {}", buffers.len(), expected.tensors.len()));
+    let places = places(expected);
+    if places.len() != buffers.len() {
+        return Some(format!("{} buffers were printed instead of {}", buffers.len(), places.len()));
     }
-    for ((name, tensor), buffer) in expected.tensors.iter().zip(buffers) {
+    for ((name, tensor), buffer) in places.iter().zip(buffers) {
         if tensor.data.len() != buffer.len() {
             return Some(format!("`{name}` has {} elements instead of {}", buffer.len(), tensor.data.len()));
         }

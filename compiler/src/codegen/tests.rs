@@ -1,6 +1,7 @@
 //! Tests of code generation: printed text, and compilers and processors that have the last word.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod configuration;
 mod conformance;
 mod printing;
 mod refusals;

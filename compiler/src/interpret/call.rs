@@ -56,7 +56,7 @@ impl<D: Domain> Machine<'_, D> {
         }
         let (memory, fields) = self.config_memory(proc, inputs.config)?;
         let mut actuals = Vec::with_capacity(proc.args.len());
-        let mut poisoned = self.poisoned_fields(&memory);
+        let mut poisoned = Vec::new();
         for (formal, input) in proc.args.iter().zip(inputs.args) {
             actuals.push(self.input(formal, input, &mut poisoned)?);
         }
@@ -68,7 +68,7 @@ impl<D: Domain> Machine<'_, D> {
                 tensors.push(self.output(formal, view, &poisoned)?);
             }
         }
-        let config = self.config_outputs(fields, &frame.config, &poisoned, &proc.span)?;
+        let config = self.config_outputs(fields, &frame.config, &proc.span)?;
         Ok(Outputs { tensors, config })
     }
 

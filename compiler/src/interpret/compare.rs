@@ -10,6 +10,7 @@ use crate::interpret::frame::ControlValue;
 use crate::interpret::random::Random;
 use crate::interpret::{DEFAULT_BUDGET, Fault, FaultKind, Input, Inputs, Outputs, run};
 use crate::loop_ir::{ArgType, Control, Proc};
+use crate::source::Span;
 
 /// How to compare.
 #[derive(Clone, Debug)]
@@ -192,6 +193,15 @@ fn difference(
     // Both started with values for the fields of both.
     for ((field, a), (_, b)) in left.config.iter().zip(&right.config).filter(|((field, _), _)| !modulo.contains(field))
     {
+        // Both started with values, so whatever is uninitialised was put there.
+        for (side, end) in [(Side::Left, a), (Side::Right, b)] {
+            if let Input::Tensor(tensor) = end
+                && tensor.data.iter().any(|value| Exact.is_poison(value))
+            {
+                let message = format!("an uninitialised value reaches the field '{field}'");
+                return Run::Fault(side, Fault::new(FaultKind::Uninitialised, message, &Span::none()));
+            }
+        }
         if a != b {
             return Run::Unequal { buffer: field.to_string(), index: Vec::new(), left: value(a), right: value(b) };
         }

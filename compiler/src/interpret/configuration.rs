@@ -51,12 +51,11 @@ impl<D: Domain> Machine<'_, D> {
         Ok((memory, fields.into_iter().collect()))
     }
 
-    /// The state at the end. An uninitialised value that the proc put there is a fault.
+    /// The state at the end.
     pub(super) fn config_outputs(
         &mut self,
         fields: Vec<ConfigField>,
         memory: &ConfigMemory,
-        poisoned: &[usize],
         span: &Span,
     ) -> Step<Vec<(ConfigField, Input<D::Value>)>> {
         let mut outputs = Vec::with_capacity(fields.len());
@@ -68,27 +67,12 @@ impl<D: Domain> Machine<'_, D> {
                 None => {
                     let value = self.buffers.get(cell.buffer).and_then(|buffer| buffer.data.first()).cloned();
                     let value = value.unwrap_or_else(|| self.domain.poison());
-                    if self.domain.is_poison(&value) && !poisoned.contains(&cell.buffer) {
-                        let message = format!("an uninitialised value reaches the field '{field}'");
-                        return fault(FaultKind::Uninitialised, message, span);
-                    }
                     Input::Tensor(Tensor::dense(Vec::new(), vec![value]))
                 }
             };
             outputs.push((field, value));
         }
         Ok(outputs)
-    }
-
-    /// The data fields that hold nothing before the run.
-    pub(super) fn poisoned_fields(&self, memory: &ConfigMemory) -> Vec<usize> {
-        let holds_poison = |at: &usize| {
-            self.buffers
-                .get(*at)
-                .and_then(|buffer| buffer.data.first())
-                .is_some_and(|value| self.domain.is_poison(value))
-        };
-        memory.values().map(|cell| cell.buffer).filter(holds_poison).collect()
     }
 
     fn cell(&self, field: &ConfigField, memory: &ConfigMemory, span: &Span) -> Step<ConfigCell> {

@@ -1,7 +1,9 @@
 //! Procedures and where they come from.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
+use crate::hardware::config::ConfigField;
 use crate::hardware::instruction::Instruction;
 use crate::hardware::memory::Memory;
 use crate::loop_ir::declarations::Declarations;
@@ -92,6 +94,9 @@ pub struct Lineage {
     /// Changes whenever a step changes a precision: procs of one family and one precision class are equal outright,
     /// others only up to precision.
     pub precision_class: Identity,
+    /// Changes for a field whenever a step changes what the field may hold at the end. Procs of one family whose entries
+    /// agree for a field leave it equal.
+    pub config_classes: Arc<BTreeMap<ConfigField, Identity>>,
     /// Obligations that the user waived (`unsafe_skip_check`), oldest first.
     pub waived: Arc<Vec<String>>,
 }
@@ -100,6 +105,18 @@ impl Lineage {
     /// The lineage of a new algorithm.
     pub fn origin() -> Self {
         let family = Identity::fresh();
-        Lineage { family, precision_class: family, waived: Arc::new(Vec::new()) }
+        Lineage {
+            family,
+            precision_class: family,
+            config_classes: Arc::new(BTreeMap::new()),
+            waived: Arc::new(Vec::new()),
+        }
+    }
+
+    /// The fields modulo which two procs of one family are equal: those whose final values may differ.
+    pub fn modulo(&self, other: &Lineage) -> BTreeSet<ConfigField> {
+        let (mine, theirs) = (&self.config_classes, &other.config_classes);
+        let fields = mine.keys().chain(theirs.keys());
+        fields.filter(|field| mine.get(*field) != theirs.get(*field)).cloned().collect()
     }
 }

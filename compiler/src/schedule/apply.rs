@@ -77,9 +77,19 @@ fn lineage(old: &Lineage, relation: Relation, waived: Option<String>) -> Lineage
     match relation {
         Relation::Same => {}
         Relation::UpToPrecision => lineage.precision_class = Identity::fresh(),
+        Relation::Modulo { fields, precision } => {
+            let classes = Arc::make_mut(&mut lineage.config_classes);
+            for field in fields {
+                classes.insert(field, Identity::fresh());
+            }
+            if precision {
+                lineage.precision_class = Identity::fresh();
+            }
+        }
         Relation::NewFamily => {
             lineage.family = Identity::fresh();
             lineage.precision_class = lineage.family;
+            lineage.config_classes = Arc::default();
         }
     }
     if let Some(waived) = waived {

@@ -1,7 +1,10 @@
 //! What must be shown before a proposal may be committed.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::conditions::Question;
 use crate::cursor::Editor;
+use crate::hardware::config::ConfigField;
 use crate::loop_ir::Proc;
 use crate::schedule::results::Returned;
 
@@ -29,12 +32,14 @@ pub struct ProofStep {
 }
 
 /// How the new procedure relates to the old one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// Equal.
     Same,
     /// Equal up to precision.
     UpToPrecision,
+    /// Equal but for what these configuration fields hold at the end and, where `precision` says so, up to precision.
+    Modulo { fields: BTreeSet<ConfigField>, precision: bool },
     /// A new family: another procedure, derived from this one but not equal to it (`partial_eval`, `add_assertion`).
     NewFamily,
 }

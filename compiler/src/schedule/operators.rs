@@ -2,6 +2,7 @@
 
 pub mod annotations;
 pub mod buffers;
+pub mod configuration;
 pub mod expressions;
 pub mod guards;
 pub mod loops;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::analysis::solver::Solver;
 use crate::cursor::{BlockPlace, GapPlace, Path, Place, Side, path};
@@ -324,6 +325,85 @@ const SELDOM: &[&str] = &[
     "reorder_stmts",
 ];
 
+/// The first three are what calls may go to.
+const CONFIG_PROCS: &str = "
+@proc
+def set_i(v: index, s: stride):
+    Cfg.i = v
+    Cfg.pitch = s
+
+@proc
+def needs(n: size, x: [f32][n]):
+    assert Cfg.i == 3
+    for k in seq(0, n):
+        x[k] += Cfg.gain
+
+@proc
+def scales(x: f32, s: f32):
+    if Cfg.on:
+        x = s * Cfg.gain
+    Cfg.gain = s
+
+@proc
+def hoist(n: size, x: f32[n, 4], s: f32):
+    for i in seq(0, n):
+        Cfg.gain = s
+        set_i(3, stride(x, 0))
+        for j in seq(0, 4):
+            x[i, j] = Cfg.gain * x[i, j]
+        Cfg.i = 3
+        needs(4, x[i, 0:4])
+    Cfg.n = n
+
+@proc
+def branches(n: size, m: index, x: f32[n], y: f32[n]):
+    if m < 3:
+        Cfg.on = True
+        Cfg.i = 3
+    else:
+        Cfg.i = m
+    for i in seq(0, n):
+        if Cfg.on:
+            x[i] = 1.0
+        if Cfg.i == 3:
+            y[i] = 2.0
+            Cfg.on = False
+    for i in seq(0, n):
+        if Cfg.i == 3:
+            needs(1, y[i:i + 1])
+
+@proc
+def twice(n: size, x: f32[n], y: f32[n], s: f32):
+    assert n % 4 == 0
+    Cfg.n = n
+    for i in seq(0, Cfg.n):
+        Cfg.i = 3
+        x[i] = 1.0
+    for i in seq(0, n):
+        Cfg.i = 3
+        t: f32
+        t = x[i]
+        scales(t, s)
+        y[i] = t
+    for i in seq(0, n / 4):
+        for j in seq(0, 4):
+            Cfg.gain = 2.0
+            x[4 * i + j] += Cfg.gain
+
+@proc
+def carried(n: size, x: f32[n], t: f32):
+    Cfg.gain = t
+    for i in seq(0, n):
+        x[i] = Cfg.gain
+        Cfg.gain = t
+        Cfg.i = i
+        if i > 2:
+            t = x[i]
+    if Cfg.i >= 0 and Cfg.i < n:
+        x[Cfg.i] = 0.0
+    Dev.i = Cfg.i
+";
+
 /// Every place of the old version leads to a place of its kind in the new one or is gone; no two statements meet.
 fn forwards(before: &Procedure, after: &Procedure, log: &[String]) {
     let mut seen: Vec<Path> = Vec::new();
@@ -344,9 +424,22 @@ fn forwards(before: &Procedure, after: &Procedure, log: &[String]) {
     });
 }
 
+/// Whether two callees have one name, so that text cannot tell them apart.
+fn ambiguous(proc: &Proc) -> bool {
+    let mut known: BTreeMap<String, Arc<Proc>> = BTreeMap::new();
+    let mut found = false;
+    crate::loop_ir::visit::each_stmt(&proc.body, &mut |stmt| {
+        if let StmtKind::Call { callee, .. } = &stmt.kind {
+            let first = known.entry(callee.name.to_string()).or_insert_with(|| callee.clone());
+            found |= first != callee;
+        }
+    });
+    found
+}
+
 /// Runs a random schedule; panics with the step that broke something. How many steps each operator made.
-fn run(seed: u64, attempts: usize, made: &mut BTreeMap<&'static str, usize>) {
-    let all: Vec<Procedure> = procs(PROCS).into_iter().map(Procedure::new).collect();
+fn run(text: &str, seed: u64, attempts: usize, made: &mut BTreeMap<&'static str, usize>) {
+    let all: Vec<Procedure> = procs(text).into_iter().map(Procedure::new).collect();
     let (pool, bases) = all.split_at(3);
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let start = random.pick(bases).unwrap().clone();
@@ -368,12 +461,15 @@ fn run(seed: u64, attempts: usize, made: &mut BTreeMap<&'static str, usize>) {
         let written = arguments.written();
         let Ok(after) = apply(operator, &now, arguments, &mut solver) else { continue };
         log.push(format!("{}({written})\n{}", operator.name(), print::proc(after.ir())));
-        let options = Options { rounds: 3, seed: seed + attempt as u64, ..Options::default() };
+        let modulo = now.ir().lineage.modulo(&after.ir().lineage);
+        let options = Options { rounds: 3, seed: seed + attempt as u64, modulo, ..Options::default() };
         let comparison = compare(now.ir(), after.ir(), &options);
         assert!(comparison.is_equal(), "seed {seed}: {comparison:?}\n{}", log.join("\n\n"));
         let text = log.join("\n\n");
-        let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| reads_back(after.ir())));
-        assert!(read.is_ok(), "seed {seed}: does not read back\n{text}");
+        if !ambiguous(after.ir()) {
+            let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| reads_back(after.ir())));
+            assert!(read.is_ok(), "seed {seed}: does not read back\n{text}");
+        }
         forwards(&now, &after, &log);
         *made.entry(operator.name()).or_default() += 1;
         now = after;
@@ -392,8 +488,21 @@ fn accepted_steps_keep_the_meaning() {
     let from = std::env::var("EXO_RANDOM_FROM").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let mut made = BTreeMap::new();
     for seed in from..from + seeds {
-        run(seed, 250, &mut made);
+        run(PROCS, seed, 250, &mut made);
     }
     println!("{made:?}");
     assert!(made.len() >= 15, "{made:?}");
+}
+
+/// The same on procs that read and write configuration state.
+#[test]
+fn accepted_steps_keep_the_meaning_of_configuration_state() {
+    let seeds = std::env::var("EXO_RANDOM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    let from = std::env::var("EXO_RANDOM_FROM").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let mut made = BTreeMap::new();
+    for seed in from..from + seeds {
+        run(CONFIG_PROCS, seed, 250, &mut made);
+    }
+    println!("{made:?}");
+    assert!(made.contains_key("delete_config") && made.contains_key("write_config"), "{made:?}");
 }

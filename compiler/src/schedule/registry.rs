@@ -1,7 +1,9 @@
 //! The operators in the order of the reference. A new operator is one file and one line here.
 
 use crate::schedule::operator::{Default, Operator};
-use crate::schedule::operators::{annotations, buffers, expressions, guards, loops, procedures, simplify, statements};
+use crate::schedule::operators::{
+    annotations, buffers, configuration, expressions, guards, loops, procedures, simplify, statements,
+};
 
 /// Every operator.
 pub static OPERATORS: &[&dyn Operator] = &[
@@ -59,6 +61,10 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &expressions::commute_expr::CommuteExpr,
     &expressions::left_reassociate_expr::LeftReassociateExpr,
     &expressions::rewrite_expr::RewriteExpr,
+    // configuration state
+    &configuration::bind_config::BindConfig,
+    &configuration::write_config::WriteConfig,
+    &configuration::delete_config::DeleteConfig,
     // procedures
     &procedures::rename::Rename,
     &procedures::make_instr::MakeInstr,

@@ -127,6 +127,7 @@ fn finish<'v>(
         trace,
         waived: named.ir().lineage.waived.to_vec(),
         up_to_precision: named.ir().lineage.precision_class != start.ir().lineage.precision_class,
+        up_to_config: named.ir().lineage.modulo(&start.ir().lineage).iter().map(ToString::to_string).collect(),
         raw_c: output.raw_c,
         modules: evaluated(host),
         cc_flags,

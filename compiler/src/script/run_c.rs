@@ -8,6 +8,7 @@ use starlark::values::Value;
 
 use crate::codegen::{self, Options, harness};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::hardware::config::FieldType;
 use crate::hardware::precision::Precision;
 use crate::interpret::draw::{Given, Setting};
 use crate::interpret::frame::ControlValue;
@@ -197,14 +198,21 @@ fn judge(proc: &Proc, run: CRun, expected: &Outputs<MachineValue>) -> Outcome {
 /// A difference that rounding does not explain: C may fuse, and instructions may add in another order.
 fn difference(proc: &Proc, expected: &Outputs<MachineValue>, buffers: &[Vec<MachineValue>]) -> Option<String> {
     let exact = harness::first_difference(expected, buffers)?;
-    let precisions = proc.args.iter().filter_map(|arg| match &arg.ty {
+    let places = harness::places(expected);
+    let arguments = proc.args.iter().filter_map(|arg| match &arg.ty {
         ArgType::Data(ty) => Some(ty.precision.concrete()),
         ArgType::Control(_) => None,
     });
-    let same_shape = expected.tensors.len() == buffers.len()
-        && expected.tensors.iter().zip(buffers).all(|((_, tensor), buffer)| tensor.data.len() == buffer.len());
+    let fields = expected.config.iter().filter(|(field, _)| field.config().is_readwrite());
+    // Control values are exact, as integers are.
+    let precisions = arguments.chain(fields.map(|(field, _)| match field.ty() {
+        FieldType::Data(precision) => precision,
+        FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride => Precision::I64,
+    }));
+    let same_shape = places.len() == buffers.len()
+        && places.iter().zip(buffers).all(|((_, tensor), buffer)| tensor.data.len() == buffer.len());
     let close = same_shape
-        && expected.tensors.iter().zip(buffers).zip(precisions).all(|(((_, tensor), buffer), precision)| {
+        && places.iter().zip(buffers).zip(precisions).all(|(((_, tensor), buffer), precision)| {
             tensor.data.iter().zip(buffer).all(|(want, have)| agree(want, have, precision))
         });
     (!close).then_some(exact)

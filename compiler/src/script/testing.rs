@@ -1,6 +1,6 @@
 //! What tests add to the prelude: claims, comparisons, expected refusals, assertions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use starlark::environment::GlobalsBuilder;
 use starlark::eval::Evaluator;
@@ -12,6 +12,7 @@ use starlark::values::tuple::UnpackTuple;
 use starlark::values::{UnpackValue, Value};
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::hardware::config::ConfigField;
 use crate::interpret::{self, Comparison, Options};
 use crate::loop_ir::Proc;
 use crate::print;
@@ -66,7 +67,8 @@ fn proc_argument<'v>(operator: &str, value: Value<'v>) -> starlark::Result<&'v P
 /// Runs both procs and refuses unless they agree everywhere.
 pub(crate) fn compared(operator: &str, p: &Proc, q: &Proc, options: &Options) -> Result<(), Refusal> {
     let refuse = |kind, code, message: String| Refusal::new(kind, operator, Diagnostic::error(code, message));
-    match interpret::compare(p, q, options) {
+    let options = Options { modulo: modulo(p, q), ..options.clone() };
+    match interpret::compare(p, q, &options) {
         Comparison::Equal { .. } => Ok(()),
         Comparison::Unequal { sizes, buffer, index, left, right } => {
             let index: Vec<String> = index.iter().map(i64::to_string).collect();
@@ -94,6 +96,14 @@ pub(crate) fn compared(operator: &str, p: &Proc, q: &Proc, options: &Options) ->
         Comparison::BadSizes { message } | Comparison::NoDraw { message } | Comparison::Incomparable { message } => {
             Err(refuse(RefusalKind::Argument, codes::ARGUMENT, message))
         }
+    }
+}
+
+/// The configuration fields that two procs may leave different.
+fn modulo(p: &Proc, q: &Proc) -> BTreeSet<ConfigField> {
+    match p.lineage.family == q.lineage.family {
+        true => p.lineage.modulo(&q.lineage),
+        false => BTreeSet::new(),
     }
 }
 
@@ -134,7 +144,9 @@ pub(crate) fn natives(builder: &mut GlobalsBuilder) {
         derives("claim", before, after).map_err(refused)?;
         compared("claim", before.ir(), after.ir(), &Options::default()).map_err(refused)?;
         let mut record = Host::of(eval)?.record.borrow_mut();
-        record.claims.push(format!("{} -> {}", before.ir().name, after.ir().name));
+        let fields: Vec<String> = modulo(before.ir(), after.ir()).iter().map(ToString::to_string).collect();
+        let but_for = if fields.is_empty() { String::new() } else { format!(" (but for {})", fields.join(", ")) };
+        record.claims.push(format!("{} -> {}{but_for}", before.ir().name, after.ir().name));
         record.claimed.push(digest(after.ir()));
         // The schedule may have run before the test did, when the module was loaded.
         for line in after.ir().lineage.waived.iter() {

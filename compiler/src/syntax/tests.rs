@@ -359,6 +359,31 @@ fn assertions_see_parameters_only() {
     assert_eq!(print::proc(&proc).lines().count(), 11);
 }
 
+#[test]
+fn configuration_fields_are_found_and_read() {
+    let text =
+        "@proc\ndef f(x: f32[4]):\n    assert Cfg.n == 1\n    Cfg.i = 3\n    Dev.i = Cfg.i\n    x[Cfg.i] = Dev.gain\n";
+    let proc = crate::testing::proc(text);
+    let count = |text: &str| find(&proc, None, &pattern(text)).unwrap().len();
+    assert_eq!(count("Cfg.i = _"), 1);
+    assert_eq!(count("_.i = _"), 2);
+    assert_eq!(count("Cfg._ = 4"), 0);
+    assert_eq!(count("Cfg.i"), 2);
+    assert_eq!(count("_._"), 3);
+    assert_eq!(count("Dev.i"), 0);
+    let at = Path::root().child(Step::Body(2));
+    let read = |text: &str| {
+        fragment::expr(text, &proc, &at).map(|expr| Names::default().expr(&expr)).map_err(|error| error.message)
+    };
+    assert_eq!(read("Cfg.i + 2").unwrap(), "Cfg.i + 2");
+    assert!(read("Cfg.nope").unwrap_err().contains("has no field `nope`"));
+    assert!(read("Other.i").unwrap_err().contains("neither a number"));
+    // Configs that the proc does not use have to be given.
+    let bare = crate::testing::proc("@proc\ndef f(x: f32[4]):\n    x[0] = 1.0\n");
+    assert!(fragment::assertion("Cfg.i == 3", &bare, &[]).is_err());
+    fragment::assertion("Cfg.i == 3", &bare, &crate::testing::configs()).unwrap();
+}
+
 /// Random index arithmetic over `n` (a size) and `k` (an index) that obeys the affine rules.
 fn index_expressions() -> impl proptest::strategy::Strategy<Value = Vec<(u8, i64)>> {
     proptest::collection::vec((0u8..9, -9i64..10), 1..24)

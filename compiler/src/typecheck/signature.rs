@@ -125,7 +125,9 @@ impl Checker<'_> {
     fn shaped(&mut self, precision: &Syntax, subscript: &ExprSubscript, is_window: bool) -> Checked<DataType> {
         let precision = self.precision(precision);
         let shape = self.extents(&subscript.slice);
-        Ok(DataType { precision: precision?, shape: shape?, is_window })
+        let (precision, shape) = (precision?, shape?);
+        self.independent(&shape, "the extents of a buffer", &*subscript.slice)?;
+        Ok(DataType { precision, shape, is_window })
     }
 
     fn extents(&mut self, slice: &Syntax) -> Checked<Vec<Expr>> {

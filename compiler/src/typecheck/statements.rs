@@ -156,7 +156,6 @@ impl Checker<'_> {
         let (ty, mem) = checked.inspect_err(|Reported| {
             self.scope.bind(&name.id, Meaning::Broken);
         })?;
-        self.independent(&ty.shape, "the extents of a buffer", &*alloc.annotation)?;
         let symbol = self.scope.bind(&name.id, Meaning::Data { shape: ty.shape.clone() });
         Ok(build::stmt(StmtKind::Alloc { name: symbol, ty, mem }, &self.span(node)))
     }
@@ -220,7 +219,7 @@ impl Checker<'_> {
     }
 
     /// A declaration must not depend on state that may change while it is in use.
-    fn independent(&mut self, exprs: &[Expr], what: &str, node: &impl Ranged) -> Checked<()> {
+    pub(crate) fn independent(&mut self, exprs: &[Expr], what: &str, node: &impl Ranged) -> Checked<()> {
         match exprs.iter().any(|expr| expr.reads_config) {
             false => Ok(()),
             true => self.refuse_hint(

@@ -311,6 +311,35 @@ fn windows_need_new_names() {
 }
 
 #[test]
+fn configuration_state() {
+    accepted_body("Cfg.on = k < 3 and b\nt = Cfg.gain * 2.0", "Cfg.on = k < 3 and b\nt = Cfg.gain * 2.0");
+    accepted_body(
+        "Cfg.pitch = stride(x, 0)\nx[Cfg.i + Cfg.n / 4] = 1.0",
+        "Cfg.pitch = stride(x, 0)\nx[Cfg.i + Cfg.n / 4] = 1.0",
+    );
+    for (statement, expected) in [
+        ("Cfg.gain = k", "expected data"),
+        ("Cfg.on = 3", "expected a condition"),
+        ("Cfg.n = t", "expected an index"),
+        ("Cfg.pitch = k", "takes a stride"),
+        ("Cfg.nope = 3", "the config `Cfg` has no field `nope`"),
+        ("t = Cfg.nope", "the config `Cfg` has no field `nope`"),
+        ("t = Cfg", "is a config, not a value"),
+        ("Unknown.f = 3", "neither a number of the host code nor a field"),
+        ("sin.f = 3", "neither a number of the host code nor a field"),
+        ("Cfg.n += 3", "a reduction into configuration state"),
+        ("y: f32[Cfg.n]", "the extents of a buffer may not depend on configuration state"),
+        ("w = x[Cfg.i:Cfg.i + 2]", "a window that is named may not depend on configuration state"),
+        ("if Cfg.pitch < 3:\n    pass", "does not compare"),
+    ] {
+        refused_body(statement, expected);
+    }
+    assert!(refused("def f(n: size, x: f32[Cfg.n]):\n    pass\n").contains("the extents of a buffer"));
+    let actual = "def g(x: f32):\n    x = 1.0\ndef f(n: size):\n    g(Cfg.gain)\n";
+    assert!(refused(actual).contains("`Cfg.gain` is not a buffer"), "{}", refused(actual));
+}
+
+#[test]
 fn constructs_outside_the_language() {
     for (statement, expected) in [
         ("while b:\n    pass", "`while`"),

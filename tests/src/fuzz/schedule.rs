@@ -332,8 +332,9 @@ impl Bench {
         if let Err(problem) = self.reads_back(after.ir()) {
             return Verdict::Wrong(problem);
         }
-        let options = Options { seed, rounds: 4, budget: RUN_BUDGET, ..Options::default() };
         let (before, after) = (before.ir(), after.ir());
+        let modulo = before.lineage.modulo(&after.lineage);
+        let options = Options { seed, rounds: 4, budget: RUN_BUDGET, modulo, ..Options::default() };
         judged(match operator {
             "partial_eval" => match caller(before, after, raw) {
                 Some(caller) => compare(&caller, after, &options),

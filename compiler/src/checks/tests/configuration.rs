@@ -59,6 +59,23 @@ fn loops_carry_state() {
 }
 
 #[test]
+fn nested_loops_carry_state() {
+    let nest = "for k in seq(0, n / 4):\n    for l in seq(0, m / 4):\n        Cfg.i = 3\n";
+    let args = "n: size, m: size, ";
+    let inside = "for k in seq(0, n / 4):\n    for l in seq(0, m / 4):\n        needs(x)";
+    check(&caller(args, &format!("{nest}{inside}"))).unwrap();
+    refused(&caller(args, &format!("{nest}needs(x)")));
+    check(&caller(args, &format!("assert n >= 4 and m >= 4\n{nest}needs(x)"))).unwrap();
+    refused(&caller(args, &format!("assert n >= 4\n{nest}needs(x)")));
+    check(&caller(args, &format!("Cfg.i = 3\n{nest}needs(x)"))).unwrap();
+    // Whether the inner loop ran in the last iteration is not whether it would run in this one.
+    let triangle = "for k in seq(0, n):\n    if k > 0:\n        if k < 2:\n            needs(x)\n    for l in seq(0, k):\n        Cfg.i = 3";
+    refused(&caller(args, triangle));
+    refused(&caller(args, "for k in seq(0, n):\n    for l in seq(0, k):\n        Cfg.i = 3\nneeds(x)"));
+    refused(&caller(args, "for k in seq(0, n):\n    if k > 1:\n        Cfg.i = 3\nfor k in seq(2, 3):\n    needs(x)"));
+}
+
+#[test]
 fn what_a_loop_writes_is_not_what_it_started_with() {
     // The iterator of an inner loop means nothing outside of it.
     refused(&caller("n: size, ", "for k in seq(3, 4):\n    Cfg.i = k\nfor k in seq(0, n):\n    needs(x)"));

@@ -12,7 +12,7 @@ use crate::interpret::{DEFAULT_BUDGET, Rounded, run};
 use crate::loop_ir::Proc;
 
 /// Runs the last proc of the text on drawn inputs, in C and in the interpreter.
-fn agrees(text: &str, options: &Options, flags: &[&str]) {
+pub(super) fn agrees(text: &str, options: &Options, flags: &[&str]) {
     let proc: Arc<Proc> = last(text);
     let mut random = Random::new(7);
     for limit in [1, 5, 9] {
@@ -27,7 +27,7 @@ fn agrees(text: &str, options: &Options, flags: &[&str]) {
     }
 }
 
-const SANITIZED: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+pub(super) const SANITIZED: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
 #[test]
 fn windows_and_calls() {

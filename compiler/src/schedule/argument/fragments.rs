@@ -14,6 +14,7 @@ impl Reader<'_> {
         match raw {
             RawValue::Int(value) => Ok(Value::Expr(build::int(*value))),
             RawValue::Float(value) => Ok(Value::Expr(build::real(*value))),
+            RawValue::Bool(value) => Ok(Value::Expr(build::boolean(*value))),
             RawValue::Text(text) => {
                 let at = self.context(context)?;
                 let expr = fragment::expr(text, self.proc(), &at).map_err(|error| self.unreadable(error))?;

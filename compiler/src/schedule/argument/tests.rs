@@ -216,7 +216,8 @@ fn new_expressions_and_windows() {
         assert!(refusal.message().starts_with("argument 2 (`it`) of `probe`"), "{}", refusal.message());
     }
     assert_eq!(run(arguments!["t = _", "i"]).unwrap_err().kind, RefusalKind::Parse);
-    assert_eq!(run(arguments!["t = _", true]).unwrap_err().kind, RefusalKind::Argument);
+    assert_eq!(expr(arguments!["t = _", true]), "True");
+    assert_eq!(run(arguments!["t = _", ["i"]]).unwrap_err().kind, RefusalKind::Argument);
     let window = run(arguments!["y[_] = _"; window = "x[0:i]"]).unwrap();
     assert!(matches!(window.get("window").unwrap(), Value::Window { idx, .. } if idx.len() == 1));
     assert_eq!(run(arguments!["y[_] = _"; window = "x[0:i"]).unwrap_err().kind, RefusalKind::Parse);

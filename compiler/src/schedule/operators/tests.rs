@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod code_rows;
+mod config_rows;
 mod data_rows;
 mod loop_rows;
 
@@ -28,7 +29,7 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    [loop_rows::rows(), code_rows::rows(), data_rows::rows()].into_iter().flatten().collect()
+    [loop_rows::rows(), code_rows::rows(), data_rows::rows(), config_rows::rows()].into_iter().flatten().collect()
 }
 
 /// The text of one row against the table, as far as they differ.

@@ -154,10 +154,13 @@ fn procedure_methods(builder: &mut MethodsBuilder) {
         Host::of(eval)?.apply_named("transpose", &this.0, arguments, Vec::new()).map(ProcedureValue)
     }
 
-    /// Whether both procs derive from one algorithm by proven steps, without a change of precision.
+    /// Whether both procs derive from one algorithm by proven steps, without a change of precision or of what
+    /// configuration state is left.
     fn is_eq(this: &ProcedureValue, #[starlark(require = pos)] other: &ProcedureValue) -> starlark::Result<bool> {
         let (mine, theirs) = (&this.0.ir().lineage, &other.0.ir().lineage);
-        Ok(mine.family == theirs.family && mine.precision_class == theirs.precision_class)
+        Ok(mine.family == theirs.family
+            && mine.precision_class == theirs.precision_class
+            && mine.modulo(theirs).is_empty())
     }
 
     fn c_code_str<'v>(this: &ProcedureValue, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<String> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side};
+use crate::analysis::config_change;
 use crate::analysis::mutation;
 use crate::analysis::solver::Solver;
 use crate::cursor::{Editor, path};
@@ -32,7 +33,9 @@ impl Operator for CallEqv {
         Help {
             summary: "call an equivalent procedure instead",
             text: "Both procedures must derive from one algorithm by proven steps. Where a step between them changed a \
-                precision, the caller is equal to the old one up to precision only, and that is recorded; checks that were \
+                precision, the caller is equal to the old one up to precision only, and that is recorded; where it changed what \
+                configuration fields hold at the end, the caller must not read those any more, and is equal to the old one \
+                but for the fields that stay changed; checks that were \
                 waived on the way are recorded too. The new call must pass the call checker. All cursors stay.",
             example: "\
 @proc
@@ -55,7 +58,7 @@ def f(y: f32[4, 8] @ DRAM):
         }
     }
 
-    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
+    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let (at, new) = (arguments.path("call_cursor")?, arguments.procedure("eqv_proc")?);
         let Some(stmt) = path::stmt(proc, at) else { return Err(arguments.argument("the cursor points to nothing")) };
         let StmtKind::Call { callee, args } = &stmt.kind else {
@@ -84,11 +87,21 @@ def f(y: f32[4, 8] @ DRAM):
                 known.push(text);
             }
         }
-        let relation = match callee.lineage.precision_class == new.lineage.precision_class {
-            true => Relation::Same,
-            false => Relation::UpToPrecision,
-        };
+        let precision = callee.lineage.precision_class != new.lineage.precision_class;
         let mut questions = vec![Question::CallsValid { side: Side::After, under: at.clone() }];
+        let fields = callee.lineage.modulo(&new.lineage);
+        let relation = match (fields.is_empty(), precision) {
+            (true, false) => Relation::Same,
+            (true, true) => Relation::UpToPrecision,
+            (false, _) => {
+                // What cannot be shown is refused when the question is asked; until then every field may be seen.
+                let seen = config_change::seen_of_change((proc, editor.proc()), at, &fields, solver)
+                    .unwrap_or_else(|_| fields.clone());
+                let change = Question::ConfigChange { side: Side::After, at: at.clone(), fields, seen: seen.clone() };
+                questions.push(change);
+                Relation::Modulo { fields: seen, precision }
+            }
+        };
         questions.extend(parallel::around(proc, at));
         Ok(Proposal::related(editor, Obligation::Proven(questions), relation))
     }
