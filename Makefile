@@ -1,5 +1,5 @@
 # The commands of the README and of CONTRIBUTING. Each works from a clean clone.
-.PHONY: demo test setup build fmt lint unit fuzz bench reference
+.PHONY: demo test setup build fmt lint unit fuzz bench growth reference
 
 CARGO ?= cargo
 # Minutes of random schedules in `make fuzz`.
@@ -37,6 +37,11 @@ fuzz: setup
 # The two peer-checked examples here and in Exo, alternating: ratios of time and memory.
 bench: setup
 	scripts/bench.sh
+
+# How time and memory grow with steps and with statements, and where the time goes.
+growth: setup
+	$(CARGO) build --release --locked -p exo-cli -p exo-tests --bin exo --bin growth
+	EXO_TEST_BINARY=$${CARGO_TARGET_DIR:-target}/release/exo $${CARGO_TARGET_DIR:-target}/release/growth
 
 # Writes docs/reference from the operators.
 reference: setup

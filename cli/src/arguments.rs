@@ -36,6 +36,9 @@ pub(crate) struct Global {
     /// Raise or lower limits of evaluation: steps=N, depth=N, memory=MiB, seconds=N, solver=N
     #[arg(long, global = true, value_name = "WHAT=N", value_delimiter = ',')]
     pub(crate) limit: Vec<String>,
+    /// Say on stderr where the time of compiling went, and what the solver was asked
+    #[arg(long, global = true)]
+    pub(crate) timings: bool,
     /// Refuse to change Exo.lock, and refuse to run where it does not fit
     #[arg(long, global = true)]
     pub(crate) locked: bool,

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use exo_compiler::diagnostic::{Diagnostic, Severity};
 use exo_compiler::pipeline::{Compilation, Limits};
+use exo_compiler::profile::Profile;
 use exo_compiler::source::{ModuleId, SourceFile};
 use exo_compiler::world::{CRunner, ImportError, World};
 
 use crate::failure::{Failure, Outcome};
 use crate::memory_limit::last_words;
+use crate::timings;
 
 /// Nested host calls are bounded by `Limits::call_depth`; this is what that many of them need, with room to spare.
 const STACK_BYTES: usize = 256 << 20;
@@ -35,6 +37,10 @@ impl World for Timed {
 
     fn expired(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() > until) || self.world.expired()
+    }
+
+    fn profile(&self) -> Option<Arc<dyn Profile>> {
+        timings::profile()
     }
 }
 
@@ -72,7 +78,13 @@ pub(crate) fn with_compiler<T: Send>(
         let thread = std::thread::Builder::new()
             .name("compiler".into())
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || work(&mut Compilation::new(world, limits.clone(), runner)))
+            .spawn_scoped(scope, || {
+                let start = Instant::now();
+                let mut compilation = Compilation::new(world, limits.clone(), runner);
+                let result = work(&mut compilation);
+                timings::compiled(start.elapsed(), compilation.solver_stats());
+                result
+            })
             .map_err(|error| {
                 Failure::environment(format!("cannot start the compiler's thread: {error}"))
                     .hint("it needs 256 MiB of address space; raise the limit (`ulimit -v`)")

@@ -16,6 +16,7 @@ mod project;
 mod report;
 mod settings;
 mod terminal;
+mod timings;
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -55,6 +56,9 @@ fn run() -> Exit {
         Err(refusal) if refusal.kind() == ErrorKind::MissingSubcommand => return no_command(),
         Err(refusal) => return usage(&refusal),
     };
+    if arguments.global.timings {
+        timings::start();
+    }
     let environment = Environment::read();
     let settings = match Settings::resolve(&arguments.global, environment) {
         Ok(settings) => settings,
@@ -74,6 +78,7 @@ fn run() -> Exit {
             failure.exit
         }
     };
+    timings::table().unwrap_or_default().iter().for_each(|line| terminal.note(line));
     terminal.finish(exit)
 }
 

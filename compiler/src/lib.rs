@@ -4,6 +4,7 @@
 
 pub mod source;
 pub mod diagnostic;
+pub mod profile;
 pub mod world;
 pub mod symbol;
 pub mod hardware;

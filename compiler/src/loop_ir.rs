@@ -6,14 +6,17 @@ pub mod statement;
 pub mod procedure;
 pub mod build;
 pub mod visit;
+pub mod summary;
 pub mod substitute;
 pub mod declarations;
 pub mod extent;
 pub mod validate;
+pub mod revalidate;
 pub mod alpha;
 pub mod configuration;
 
 pub use expression::{Access, BinaryOp, Const, Expr, ExprKind, ExprNode};
-pub use procedure::{Arg, ArgType, Lineage, Proc};
+pub use procedure::{Arg, ArgType, Committed, Lineage, Proc};
 pub use statement::{Block, ConfigUse, LoopMode, Stmt, StmtKind, StmtNode};
+pub use summary::NameFilter;
 pub use types::{Control, DataType, Ty};

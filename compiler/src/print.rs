@@ -8,12 +8,27 @@ use crate::loop_ir::procedure::{Arg, ArgType, Proc};
 use crate::loop_ir::statement::{Stmt, StmtKind};
 use crate::loop_ir::types::{Control, DataType};
 use crate::loop_ir::visit;
-use crate::symbol::Sym;
+use crate::symbol::{Identity, Sym};
 
 /// The spelling of every symbol of a proc: unique among the names that are live where it is bound.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    spelled: BTreeMap<Sym, String>,
+    spelled: BTreeMap<Identity, String>,
+}
+
+/// Whether a proc may be printed with `symbol` spelled `text`: names that clash get a number.
+pub fn may_spell(text: &str, symbol: &Sym) -> bool {
+    text.strip_prefix(symbol.name()).is_some_and(|rest| rest.is_empty() || is_number(rest))
+}
+
+/// Whether a name may be one that the printer made up for a clash.
+pub fn may_be_made_up(name: &str) -> bool {
+    name.rfind('_').and_then(|at| name.get(at..)).is_some_and(is_number)
+}
+
+/// `_` and a number.
+fn is_number(suffix: &str) -> bool {
+    suffix.strip_prefix('_').is_some_and(|k| !k.is_empty() && k.bytes().all(|c| c.is_ascii_digit()))
 }
 
 impl Names {
@@ -29,7 +44,7 @@ impl Names {
 
     /// How a symbol is written; symbols the proc does not bind keep their own spelling.
     pub fn get<'a>(&'a self, symbol: &'a Sym) -> &'a str {
-        self.spelled.get(symbol).map_or(symbol.name(), String::as_str)
+        self.spelled.get(&symbol.identity()).map_or(symbol.name(), String::as_str)
     }
 
     pub fn expr(&self, expr: &Expr) -> String {
@@ -229,7 +244,7 @@ impl Naming {
             base.to_string()
         };
         self.live.insert(spelling.clone());
-        self.names.spelled.insert(symbol.clone(), spelling.clone());
+        self.names.spelled.insert(symbol.identity(), spelling.clone());
         spelling
     }
 

@@ -15,6 +15,11 @@ impl Identity {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Identity(NEXT.fetch_add(1, Ordering::Relaxed))
     }
+
+    /// For tables: the same in every run only up to what else was made before. Must not reach an output.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
 }
 
 /// A bound name. Two symbols are equal only when they are the same binding.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::profile::Profile;
 use crate::source::{ModuleId, SourceFile};
 
 /// Why an import could not be resolved.
@@ -29,6 +30,11 @@ pub trait World: Send + Sync {
     /// Whether the time for this compilation is over. Asked now and then during evaluation.
     fn expired(&self) -> bool {
         false
+    }
+
+    /// Who wants to know where the time of this compilation goes.
+    fn profile(&self) -> Option<Arc<dyn Profile>> {
+        None
     }
 }
 

@@ -3,4 +3,6 @@
 pub mod command_line;
 pub mod exo;
 pub mod fuzz;
+pub mod growth;
+pub mod measure;
 pub mod reference;

@@ -89,3 +89,8 @@ fn sve_and_its_instructions_pass() {
 fn gemmini_and_its_instructions_pass() {
     passes("gemmini", 80);
 }
+
+#[test]
+fn amx_and_its_instructions_pass() {
+    passes("amx", 17);
+}

@@ -8,6 +8,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, BlockPlace};
 use crate::loop_ir::{Proc, Stmt, StmtKind, visit};
 use crate::print::Names;
+use crate::profile::Phase;
 use crate::symbol::Sym;
 
 /// Facts at the start of a block, and what the block does.
@@ -20,6 +21,7 @@ pub(crate) fn block_effects(proc: &Proc, place: &BlockPlace, solver: &mut Solver
 
 /// What a block does where `facts` hold.
 pub(crate) fn effects_in(block: &[Stmt], place: &BlockPlace, facts: &Facts, solver: &mut Solver) -> Effects {
+    let _span = solver.span(Phase::Effects);
     let mut scope = facts.scope.clone();
     crate::analysis::effects::of_block(block, &place.parent, place.orelse, place.lo, &mut scope, &mut solver.callees)
 }

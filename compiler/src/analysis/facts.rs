@@ -6,6 +6,7 @@ use crate::analysis::lift;
 use crate::analysis::linear::{Linear, Var};
 use crate::analysis::solver::{Answer, Counterexample, Satisfiable, Solver};
 use crate::cursor::path::Path;
+use crate::loop_ir::configuration;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{ArgType, Control, Expr, Proc, Stmt, StmtKind};
 use crate::print::Names;
@@ -50,11 +51,17 @@ impl Facts {
     }
 
     fn descend(&mut self, proc: &Proc, path: &Path) {
+        // A name means one thing in the whole proc, so that knowing more of them than are visible changes no answer.
+        let known = proc.committed.declarations();
+        if let Some(known) = known {
+            self.scope = known.clone();
+        }
+        let configured = configuration::may_write(&proc.body);
         let mut list: &[Stmt] = &proc.body;
         for (depth, step) in path.0.iter().enumerate() {
             let Some((_, at)) = step.in_list() else { return };
-            for stmt in list.iter().take(at) {
-                self.pass(stmt);
+            if known.is_none() || configured {
+                list.iter().take(at).for_each(|stmt| self.pass(stmt));
             }
             let Some(stmt) = list.get(at) else { return };
             let Some(next) = path.0.get(depth + 1) else { return };

@@ -11,7 +11,6 @@ use crate::analysis::solver::Solver;
 use crate::cursor::path::{BlockPlace, Path};
 use crate::loop_ir::declarations::{RootAccess, window_shape};
 use crate::loop_ir::{Access, Proc};
-use crate::print::Names;
 use crate::symbol::Sym;
 
 /// Answers [`Question::FilledFirst`](crate::analysis::conditions::Question::FilledFirst).
@@ -26,8 +25,10 @@ pub(crate) fn filled_first(
     solver: &mut Solver,
 ) -> Result<(), Unproven> {
     let Some((facts, effects)) = block_effects(proc, block, solver) else { return Err(misplaced("the statements")) };
-    let names = Names::of(proc);
-    let failed = |condition: String, why: &Verified| Err(Unproven::new(condition).with(why, &names));
+    let failed = |condition: &dyn Fn(&str) -> String, why: &Verified, solver: &Solver| {
+        let names = solver.names(proc);
+        Err(Unproven::new(condition(names.get(buffer))).with(why, &names))
+    };
     let Some(element) = element(&facts, buffer, window) else {
         return Err(misplaced("a window with affine bounds"));
     };
@@ -36,13 +37,13 @@ pub(crate) fn filled_first(
     left.extend(element.guard.iter().cloned());
     match overlap::impossible(&facts, Formula::and(left), solver) {
         Verified::Yes => {}
-        why => return failed(format!("the block writes all of the window of `{}`", names.get(buffer)), &why),
+        why => return failed(&|name| format!("the block writes all of the window of `{name}`"), &why, solver),
     }
     for cell in effects.of_root(&element.root).filter(|cell| cell.kind.observes()) {
         let seen = Formula::and(vec![overlap::meeting(cell, &element), overlap::exposed(cell, &effects)]);
         match overlap::impossible(&facts, seen, solver) {
             Verified::Yes => {}
-            why => return failed(format!("the block writes `{}` before it reads it", names.get(buffer)), &why),
+            why => return failed(&|name| format!("the block writes `{name}` before it reads it"), &why, solver),
         }
     }
     Ok(())

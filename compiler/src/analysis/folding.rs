@@ -32,17 +32,18 @@ pub(crate) fn folds(
     if parallel(block) {
         return Err(Unproven::new("the accesses come in a fixed order, but a loop is parallel").at(alloc));
     }
-    let names = Names::of(proc);
     let (later, _) = effects.of_other_iteration(&[]);
     for first in effects.of_root(buffer) {
         for (second, original) in later.cells.iter().zip(&effects.cells).filter(|(cell, _)| cell.root == *buffer) {
             let Some(below) = below(first, second, dim, size) else {
+                let names = Names::of(proc);
                 return Err(Unproven::new(format!("the indices of `{}` are known", names.get(buffer))).at(&original.at));
             };
             for order in orders(first, second, original) {
                 match overlap::impossible(&facts, Formula::and(vec![below.clone(), order]), solver) {
                     Verified::Yes => {}
                     why => {
+                        let names = Names::of(proc);
                         let condition =
                             format!("`{}` is never used {size} or more below an earlier index", names.get(buffer));
                         return Err(Unproven::new(condition).at(&original.at).with(&why, &names));

@@ -1,6 +1,7 @@
 //! The one solver of a compilation: fast decision procedure first, Z3 for the rest, answers remembered.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::analysis::callees::Callees;
 use crate::analysis::cases;
@@ -9,6 +10,9 @@ use crate::analysis::formula::Formula;
 use crate::analysis::linear::Var;
 use crate::analysis::numbering::Numbered;
 use crate::analysis::z3_backend::Backend;
+use crate::loop_ir::Proc;
+use crate::print::Names;
+use crate::profile::{Phase, Profile, Span};
 
 pub use crate::analysis::z3_backend::version;
 
@@ -20,6 +24,9 @@ pub struct Solver {
     known: HashMap<Vec<i64>, Verdict>,
     stats: Stats,
     pub(crate) callees: Callees,
+    profile: Option<Arc<dyn Profile>>,
+    /// Questions are asked to choose between edits: nobody reads why one was answered with no.
+    probing: bool,
 }
 
 /// Verdicts kept; some tens of megabytes. Beyond it memory starts anew, which costs time only.
@@ -72,7 +79,40 @@ pub(crate) enum Satisfiable {
 impl Solver {
     /// `units`: Z3 resource units for one query.
     pub fn new(units: u32) -> Solver {
-        Solver { units, z3: None, known: HashMap::new(), stats: Stats::default(), callees: Callees::default() }
+        Solver {
+            units,
+            z3: None,
+            known: HashMap::new(),
+            stats: Stats::default(),
+            callees: Callees::default(),
+            profile: None,
+            probing: false,
+        }
+    }
+
+    /// The same solver, telling of its work.
+    pub fn profiled(mut self, profile: Option<Arc<dyn Profile>>) -> Solver {
+        self.profile = profile;
+        self
+    }
+
+    /// Asks something of which only the outcome counts, not the words of a refusal.
+    pub(crate) fn probe<T>(&mut self, ask: impl FnOnce(&mut Solver) -> T) -> T {
+        let outer = std::mem::replace(&mut self.probing, true);
+        let answer = ask(self);
+        self.probing = outer;
+        answer
+    }
+
+    /// The names of a proc for the words of a refusal. To spell them means to walk the whole proc, so they are not spelt
+    /// in a probe.
+    pub(crate) fn names(&self, proc: &Proc) -> Names {
+        if self.probing { Names::default() } else { Names::of(proc) }
+    }
+
+    /// The beginning of a part of the work, until the result is dropped.
+    pub(crate) fn span(&self, phase: Phase) -> Option<Span> {
+        self.profile.as_ref().map(|profile| Span::new(profile.clone(), phase))
     }
 
     pub fn stats(&self) -> Stats {
@@ -82,6 +122,7 @@ impl Solver {
     /// Whether `goal` can hold where `facts` hold.
     pub(crate) fn satisfiable(&mut self, facts: &[Formula], goal: &Formula) -> Satisfiable {
         self.stats.queries += 1;
+        let _span = self.span(Phase::Solve);
         if *goal == Formula::False {
             self.stats.fast += 1;
             return Satisfiable::No;

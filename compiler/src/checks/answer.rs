@@ -10,7 +10,6 @@ use crate::analysis::{
 use crate::checks::definition;
 use crate::cursor::Path;
 use crate::loop_ir::{Expr, Proc};
-use crate::print::Names;
 
 impl Question {
     /// Which of the two procs of a step the question is about.
@@ -35,6 +34,11 @@ impl Question {
             | Question::ConfigKept { side, .. }
             | Question::CallsValid { side, .. } => *side,
         }
+    }
+
+    /// Whether the answer is a proof, for who chooses between edits: no refusal is put into words.
+    pub fn holds(&self, before: &Proc, after: &Proc, solver: &mut Solver) -> bool {
+        solver.probe(|solver| self.answer(before, after, solver).is_ok())
     }
 
     /// Answers the question about a step that turned `before` into `after`. `Ok` is a proof; anything else, the solver's
@@ -78,7 +82,7 @@ fn holds(proc: &Proc, at: &Path, cond: &Expr, what: &str, solver: &mut Solver) -
     match facts.proves(solver, facts.boolean(cond).as_ref()) {
         Verified::Yes => Ok(()),
         other => {
-            let names = Names::of(proc);
+            let names = solver.names(proc);
             Err(Unproven::new(said(what, &names.expr(cond))).at(at).with(&other, &names))
         }
     }
@@ -93,7 +97,7 @@ fn equal(proc: &Proc, at: &Path, lhs: &Expr, rhs: &Expr, what: &str, solver: &mu
     match facts.proves(solver, goal.as_ref()) {
         Verified::Yes => Ok(()),
         other => {
-            let names = Names::of(proc);
+            let names = solver.names(proc);
             let condition = format!("{} == {}", names.expr(lhs), names.expr(rhs));
             Err(Unproven::new(said(what, &condition)).at(at).with(&other, &names))
         }

@@ -69,7 +69,7 @@ impl Site<'_> {
         match self.facts.proves(solver, goal.as_ref()) {
             Verified::Yes => Ok(()),
             other => {
-                let names = Names::of(self.proc);
+                let names = solver.names(self.proc);
                 let mut failure = failure(&names);
                 failure.unproven = failure.unproven.with(&other, &names);
                 Err(failure)

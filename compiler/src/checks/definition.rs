@@ -11,16 +11,16 @@ use crate::analysis::solver::{Satisfiable, Solver};
 use crate::checks::bounds;
 use crate::checks::call::Call;
 use crate::checks::claim::{Failure, Site};
-use crate::cursor::path::{self, Path, Step};
+use crate::cursor::path::{Path, Step};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::loop_ir::{ArgType, Expr, LoopMode, Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::{ArgType, Expr, LoopMode, NameFilter, Proc, Stmt, StmtKind, configuration, visit};
 use crate::print::Names;
 use crate::symbol::Sym;
 
 /// The whole check of a definition.
 pub fn check(proc: &Proc, solver: &mut Solver) -> Result<(), Vec<Diagnostic>> {
     let (facts, mut failures) = header(proc, solver);
-    let mut walk = Walk { proc, facts, solver, failures: Vec::new(), scope: Scope::Everything };
+    let mut walk = Walk::new(proc, facts, Scope::Everything, solver);
     walk.block(&proc.body, &Path::root(), false);
     failures.append(&mut walk.failures);
     if failures.is_empty() {
@@ -89,13 +89,39 @@ struct Walk<'a> {
     solver: &'a mut Solver,
     failures: Vec<Failure>,
     scope: Scope,
+    /// Whether `facts` know every declaration of the proc, so that statements without interest can be left out.
+    all_declared: bool,
+    /// The names met so far that may stand for the buffer of [`Scope::Buffer`].
+    aliases: NameFilter,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(proc: &'a Proc, facts: Facts, scope: Scope, solver: &'a mut Solver) -> Self {
+        let aliases = match &scope {
+            Scope::Buffer(root) => NameFilter::of([root]),
+            Scope::Everything | Scope::Calls(_) => NameFilter::default(),
+        };
+        Walk { proc, facts, solver, failures: Vec::new(), scope, all_declared: false, aliases }
+    }
+
     fn block(&mut self, block: &[Stmt], parent: &Path, orelse: bool) {
         for (k, stmt) in block.iter().enumerate() {
-            let at = parent.child(Step::statement(orelse, k));
-            self.stmt(stmt, &at);
+            let step = Step::statement(orelse, k);
+            if !self.all_declared || self.may_count(stmt, parent, step) {
+                self.stmt(stmt, &parent.child(step));
+            }
+        }
+    }
+
+    /// Whether something in a statement may be what the walk looks for.
+    fn may_count(&self, stmt: &Stmt, parent: &Path, step: Step) -> bool {
+        match &self.scope {
+            Scope::Everything => true,
+            // Whoever makes a new name for the buffer names it, so a statement that uses none of those known has none.
+            Scope::Buffer(_) => stmt.summary().names.meets(self.aliases),
+            Scope::Calls(under) => {
+                stmt.summary().calls && under.0.get(parent.0.len()).is_none_or(|towards| *towards == step)
+            }
         }
     }
 
@@ -138,9 +164,12 @@ impl Walk<'_> {
                 }
                 self.facts.scope.add_stmt(stmt);
             }
-            StmtKind::Window { rhs, .. } => {
+            StmtKind::Window { name, rhs } => {
                 self.reads(rhs, at);
                 self.facts.scope.add_stmt(stmt);
+                if self.counts(name) {
+                    self.aliases.add(name);
+                }
             }
             StmtKind::Call { callee, args } => {
                 if self.call_counts(args, at) {
@@ -230,18 +259,21 @@ fn races(proc: &Proc, solver: &mut Solver, failures: &mut Vec<Failure>) {
 
 fn parallel_loops(proc: &Proc) -> Vec<(Path, &Stmt)> {
     let mut found = Vec::new();
-    // Most procs have none, and a walk without paths is cheap.
-    let mut any = false;
-    visit::each_stmt(&proc.body, &mut |stmt| any |= matches!(stmt.kind, StmtKind::For { mode: LoopMode::Par, .. }));
-    if !any {
-        return found;
-    }
-    path::each_stmt_path(proc, &mut |at, stmt| {
+    parallel_in(&proc.body, &Path::root(), false, &mut found);
+    found
+}
+
+fn parallel_in<'a>(block: &'a [Stmt], parent: &Path, orelse: bool, found: &mut Vec<(Path, &'a Stmt)>) {
+    // Most statements hold none.
+    for (k, stmt) in block.iter().enumerate().filter(|(_, stmt)| stmt.summary().parallel) {
+        let at = parent.child(Step::statement(orelse, k));
         if let StmtKind::For { mode: LoopMode::Par, .. } = &stmt.kind {
             found.push((at.clone(), stmt));
         }
-    });
-    found
+        let [body, other] = visit::inner_lists(stmt);
+        parallel_in(body, &at, false, found);
+        parallel_in(other, &at, true, found);
+    }
 }
 
 /// Whether the `par` loops that a rewrite made or changed have no races. Loops that both procs share were checked when
@@ -271,7 +303,12 @@ pub fn calls_valid(proc: &Proc, under: &Path, solver: &mut Solver) -> Result<(),
 }
 
 fn walk(proc: &Proc, scope: Scope, solver: &mut Solver) -> Result<(), Unproven> {
-    let mut walk = Walk { proc, facts: Facts::of(proc), solver, failures: Vec::new(), scope };
+    let mut walk = Walk::new(proc, Facts::of(proc), scope, solver);
+    // Where configuration state changes, it has to be followed past every statement.
+    if let Some(declared) = proc.committed.declarations().filter(|_| !configuration::may_write(&proc.body)) {
+        walk.facts.scope = declared.clone();
+        walk.all_declared = true;
+    }
     walk.block(&proc.body, &Path::root(), false);
     match walk.failures.into_iter().next() {
         None => Ok(()),

@@ -12,7 +12,7 @@ use crate::hardware::memory::Memory;
 use crate::loop_ir::build;
 use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::expression::{Access, Expr, ExprKind};
-use crate::loop_ir::procedure::{Arg, ArgType, Lineage, Proc};
+use crate::loop_ir::procedure::{Arg, ArgType, Committed, Lineage, Proc};
 use crate::loop_ir::statement::{Block, LoopMode, Stmt, StmtKind};
 use crate::loop_ir::substitute::{self, Substitution};
 use crate::loop_ir::types::DataType;
@@ -71,6 +71,7 @@ pub fn wrapper(instruction: &Proc) -> Result<Arc<Proc>, String> {
         instr: None,
         lineage: Lineage::origin(),
         span: instruction.span.clone(),
+        committed: Committed::default(),
     }))
 }
 
@@ -219,6 +220,7 @@ impl Copies<'_> {
             instr: Some(Instruction { template, global: "#include <string.h>".into() }),
             lineage: Lineage::origin(),
             span: Span::none(),
+            committed: Committed::default(),
         })
     }
 

@@ -64,6 +64,7 @@ pub fn check(proc: &Proc, declarations: &Declarations, errors: &mut Vec<Diagnost
         }
         StmtKind::For { body, mode: LoopMode::Par, .. } => {
             no_static_storage(body, &stmt.span, errors);
+            no_places_from_outside(body, &stmt.span, declarations, errors);
         }
         StmtKind::For { .. }
         | StmtKind::If { .. }
@@ -159,6 +160,29 @@ fn static_in_par(name: &str, par: &crate::source::Span) -> Diagnostic {
     )
     .label(par, "parallel loop")
     .hint("use DRAM_STACK or DRAM, which every iteration has for itself")
+}
+
+/// Refuses buffers in numbered places inside a parallel loop: each processor has places of its own.
+fn no_places_from_outside(body: &[Stmt], par: &Span, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
+    let mut known: Vec<Sym> = Vec::new();
+    visit::each_stmt(body, &mut |stmt| {
+        let mut mention = |name: &Sym| {
+            let Some(root) = declarations.root(name) else { return };
+            let Some(memory) = declarations.memory(&root).filter(|memory| memory.pool().is_some()) else { return };
+            if !known.contains(&root) {
+                let message =
+                    format!("`{root}` is in {} of one processor, and a `par` loop runs on several", memory.name());
+                let refusal = Diagnostic::error(codes::MEMORY, message).at(&stmt.span, "used here");
+                errors
+                    .push(refusal.label(par, "parallel loop").hint("make the loop sequential, or set another memory"));
+                known.push(root);
+            }
+        };
+        visit::written_by(stmt).into_iter().for_each(&mut mention);
+        visit::each_own_expr(stmt, &mut |expr| {
+            visit::each_expr(expr, &mut |node| visit::named(node).into_iter().for_each(&mut mention));
+        });
+    });
 }
 
 /// A buffer of static storage in a proc or in what it calls.

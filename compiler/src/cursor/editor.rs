@@ -243,7 +243,7 @@ fn refresh(proc: &mut Proc, place: &Path) {
             return;
         }
         if let Some(stmt) = stmt_mut(proc, &here) {
-            Arc::make_mut(stmt).config = config;
+            Arc::make_mut(stmt).set_config(config);
         }
         at = here.parent().and_then(|above| above.statement());
     }
@@ -264,7 +264,7 @@ fn refill(list: &mut Block, orelse: bool) {
 }
 
 fn inner_list(stmt: &mut Stmt, orelse: bool) -> Option<&mut Block> {
-    match (&mut Arc::make_mut(stmt).kind, orelse) {
+    match (Arc::make_mut(stmt).kind_mut(), orelse) {
         (StmtKind::For { body, .. } | StmtKind::If { body, .. }, false) => Some(body),
         (StmtKind::If { orelse, .. }, true) => Some(orelse),
         _ => None,
@@ -296,7 +296,7 @@ fn stmt_mut<'a>(proc: &'a mut Proc, path: &Path) -> Option<&'a mut Stmt> {
 
 fn replace_own_expr(stmt: &mut Stmt, steps: &[Step], new: Expr) -> Option<()> {
     let (first, rest) = steps.split_first()?;
-    let slot = match (&mut Arc::make_mut(stmt).kind, *first) {
+    let slot = match (Arc::make_mut(stmt).kind_mut(), *first) {
         (
             StmtKind::Assign { rhs, .. }
             | StmtKind::Reduce { rhs, .. }

@@ -31,7 +31,40 @@ pub enum Forward {
 
 /// Where a place of the old tree is in the new one; `None` when it is gone.
 pub fn forward(place: &Place, steps: &[Forward]) -> Option<Place> {
-    steps.iter().try_fold(place.clone(), |place, step| forward_one(&place, step))
+    carried(place.clone(), steps)
+}
+
+/// Like [`forward`], of a place that is not needed any more: long histories move it without a copy for each step.
+pub fn carried(place: Place, steps: &[Forward]) -> Option<Place> {
+    steps.iter().try_fold(place, |place, step| match place {
+        Place::Node(path) => carried_node(path, step).map(Place::Node),
+        Place::Gap(gap) => Some(Place::Gap(GapPlace { anchor: carried_node(gap.anchor, step)?, side: gap.side })),
+        other => forward_one(&other, step),
+    })
+}
+
+/// Like [`node`], changing the path itself where the step only shifts it or leaves it alone.
+fn carried_node(mut path: Path, step: &Forward) -> Option<Path> {
+    let (parent, orelse, from, to) = match step {
+        Forward::Replace { parent, orelse, lo, hi, count } => (parent, *orelse, (*lo, *hi), lo + count),
+        Forward::Insert { parent, orelse, at, count } => (parent, *orelse, (*at, *at), at + count),
+        Forward::Rewrite { dead } => return (!inside_of(dead, &path)).then_some(path),
+        Forward::Restructure { path: at, .. } if !at.is_prefix_of(&path) || *at == path => return Some(path),
+        Forward::DropArg(_) => return Some(path),
+        Forward::Wrap { .. } | Forward::Unwrap { .. } | Forward::Move { .. } | Forward::Restructure { .. } => {
+            return node(&path, step);
+        }
+    };
+    let (lo, hi) = from;
+    match through(&path, parent, orelse).map(|(at, _)| at) {
+        Some(at) if at >= hi => {
+            // What stood at `hi` stands at `to`.
+            *path.0.get_mut(parent.0.len())? = Step::statement(orelse, at - hi + to);
+            Some(path)
+        }
+        Some(at) if at >= lo => None,
+        Some(_) | None => Some(path),
+    }
 }
 
 fn forward_one(place: &Place, step: &Forward) -> Option<Place> {
@@ -108,13 +141,15 @@ pub fn node(path: &Path, step: &Forward) -> Option<Path> {
         Forward::Move { parent, orelse, lo, hi, to_parent, to_orelse, to_at } => {
             Some(moved(path, (parent, *orelse, *lo, *hi), (to_parent, *to_orelse, *to_at)))
         }
-        Forward::Rewrite { dead } => {
-            let dies = dead.iter().any(|above| above.is_prefix_of(path) && above != path);
-            (!dies).then(|| path.clone())
-        }
+        Forward::Rewrite { dead } => (!inside_of(dead, path)).then(|| path.clone()),
         Forward::Restructure { path: at, inside } => restructured(path, at, inside),
         Forward::DropArg(_) => Some(path.clone()),
     }
+}
+
+/// Whether a path is strictly below one of others.
+fn inside_of(others: &[Path], path: &Path) -> bool {
+    others.iter().any(|above| above.is_prefix_of(path) && above != path)
 }
 
 /// `inner` with its last statement position moved by `by`.
@@ -225,4 +260,41 @@ fn replaced_block(place: &BlockPlace, lo: usize, hi: usize, count: usize) -> Opt
     let contains = place.lo <= lo && hi <= place.hi;
     let new_hi = moved_end(place.hi);
     (contains && place.lo < new_hi).then(|| BlockPlace { hi: new_hi, ..place.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths() -> Vec<Path> {
+        let lists = [vec![], vec![Step::Body(2)], vec![Step::Body(1), Step::Orelse(0)]];
+        let positions = (0..5).flat_map(|at| [Step::Body(at), Step::Orelse(at)]);
+        let ends = [vec![], vec![Step::Value], vec![Step::Body(3), Step::Cond]];
+        positions
+            .flat_map(|step| lists.iter().map(move |list| Path(list.clone()).child(step)))
+            .flat_map(|path| ends.iter().map(move |end| path.join(end)))
+            .collect()
+    }
+
+    #[test]
+    fn a_path_changed_in_place_is_the_path_made_anew() {
+        let parents = [Path::root(), Path(vec![Step::Body(2)]), Path(vec![Step::Body(1), Step::Orelse(0)])];
+        let mut steps = Vec::new();
+        for (parent, orelse) in parents.iter().flat_map(|parent| [(parent, false), (parent, true)]) {
+            for (lo, count) in (0..4).flat_map(|lo| (0..3).map(move |count| (lo, count))) {
+                let parent = parent.clone();
+                steps.push(Forward::Insert { parent: parent.clone(), orelse, at: lo, count });
+                steps.push(Forward::Replace { parent, orelse, lo, hi: lo + 2, count });
+            }
+        }
+        let one = Path(vec![Step::Body(2)]);
+        steps.push(Forward::Rewrite { dead: vec![one.child(Step::Value), one.child(Step::Body(3))] });
+        steps.push(Forward::Restructure { path: one, inside: vec![(vec![Step::Body(3)], vec![Step::Body(0)])] });
+        steps.push(Forward::DropArg(0));
+        for step in &steps {
+            for path in paths() {
+                assert_eq!(carried_node(path.clone(), step), node(&path, step), "{path:?} {step:?}");
+            }
+        }
+    }
 }

@@ -312,6 +312,14 @@ fn stmt_child(stmt: &Stmt, step: Step) -> Option<Node<'_>> {
     }
 }
 
+/// The expression of a statement itself over one edge.
+pub fn own_expr(stmt: &Stmt, step: Step) -> Option<&Expr> {
+    match stmt_child(stmt, step)? {
+        Node::Expr(expr) => Some(expr),
+        Node::Proc(_) | Node::Stmt(_) => None,
+    }
+}
+
 /// The child of an expression over one edge.
 pub fn expr_child(expr: &Expr, step: Step) -> Option<&Expr> {
     match (&expr.kind, step) {

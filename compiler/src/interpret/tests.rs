@@ -12,7 +12,8 @@ use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::build::{self, add, element, index, int, mul, real, sub};
 use crate::loop_ir::{
-    Access, Arg, ArgType, BinaryOp, Block, Control, DataType, Expr, ExprKind, Lineage, LoopMode, Stmt, StmtKind, Ty,
+    Access, Arg, ArgType, BinaryOp, Block, Committed, Control, DataType, Expr, ExprKind, Lineage, LoopMode, Stmt,
+    StmtKind, Ty,
 };
 use crate::symbol::Sym;
 use crate::testing;
@@ -34,7 +35,16 @@ fn typed(name: &Sym, ty: DataType) -> Arg {
 }
 
 fn make(name: &str, args: Vec<Arg>, preds: Vec<Expr>, body: Block) -> Proc {
-    Proc { name: name.into(), args, preds, body, instr: None, lineage: Lineage::origin(), span: Span::none() }
+    Proc {
+        name: name.into(),
+        args,
+        preds,
+        body,
+        instr: None,
+        lineage: Lineage::origin(),
+        span: Span::none(),
+        committed: Committed::default(),
+    }
 }
 
 fn st(kind: StmtKind) -> Stmt {

@@ -28,7 +28,7 @@ pub fn expr(kind: ExprKind, ty: Ty, span: &Span) -> Expr {
 
 pub fn stmt(kind: StmtKind, span: &Span) -> Stmt {
     let config = configuration::use_of(&kind);
-    Arc::new(StmtNode { kind, span: span.clone(), config })
+    Arc::new(StmtNode::new(kind, span.clone(), config))
 }
 
 /// The value that a configuration field has now.

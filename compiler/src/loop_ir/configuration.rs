@@ -120,9 +120,14 @@ impl Touched {
     }
 }
 
+/// Whether a block may change configuration state.
+pub fn may_write(block: &[Stmt]) -> bool {
+    block.iter().any(|stmt| stmt.config.writes)
+}
+
 /// A field that the expressions read and the block may write.
 pub fn disturbed<'a>(exprs: impl IntoIterator<Item = &'a Expr>, block: &[Stmt]) -> Option<ConfigField> {
-    if !block.iter().any(|stmt| stmt.config.writes) {
+    if !may_write(block) {
         return None;
     }
     let reads = Touched::by_exprs(exprs).reads;

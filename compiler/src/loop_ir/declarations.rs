@@ -3,7 +3,9 @@
 //! A window is an alias. Bounds, effects, staging, call checks and code generation all come here to learn which buffer a
 //! name reaches and where in it.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use imbl::OrdMap;
 
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
@@ -14,7 +16,7 @@ use crate::loop_ir::procedure::{ArgType, Proc};
 use crate::loop_ir::statement::{Stmt, StmtKind};
 use crate::loop_ir::types::{Control, DataType};
 use crate::loop_ir::visit;
-use crate::symbol::Sym;
+use crate::symbol::{Identity, Sym};
 
 /// What a symbol was declared as.
 #[derive(Clone, Debug)]
@@ -69,15 +71,21 @@ impl Alias {
 }
 
 /// All declarations of a proc. Symbols are bound once in a proc, so one flat map is exact.
+///
+/// The map is persistent: a copy shares everything with the original, and a step of a schedule changes what it touched.
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
-    map: BTreeMap<Sym, Declaration>,
+    map: OrdMap<Identity, Arc<Declaration>>,
     /// What the configuration fields hold at the point of interest; as on entry unless an analysis follows control to it.
     pub config: ConfigState,
 }
 
 impl Declarations {
+    /// Known already for a committed version, collected otherwise.
     pub fn of(proc: &Proc) -> Self {
+        if let Some(known) = proc.committed.declarations() {
+            return known.clone();
+        }
         let mut declarations = Declarations::of_args(proc);
         declarations.add_block(&proc.body);
         declarations
@@ -91,7 +99,7 @@ impl Declarations {
                 ArgType::Control(control) => Declaration::Control(*control),
                 ArgType::Data(ty) => Declaration::Buffer { ty: ty.clone(), mem: arg.mem.clone(), is_arg: true },
             };
-            declarations.map.insert(arg.name.clone(), declaration);
+            declarations.map.insert(arg.name.identity(), Arc::new(declaration));
         }
         declarations
     }
@@ -105,16 +113,16 @@ impl Declarations {
     pub fn add_stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::For { iter, .. } => {
-                self.map.insert(iter.clone(), Declaration::Iterator);
+                self.map.insert(iter.identity(), Arc::new(Declaration::Iterator));
             }
             StmtKind::Alloc { name, ty, mem } => {
                 let buffer = Declaration::Buffer { ty: ty.clone(), mem: mem.clone(), is_arg: false };
-                self.map.insert(name.clone(), buffer);
+                self.map.insert(name.identity(), Arc::new(buffer));
             }
             StmtKind::Window { name, rhs } => {
                 if let ExprKind::Window { name: base, idx } = &rhs.kind {
                     let window = Declaration::Window { base: base.clone(), idx: idx.clone() };
-                    self.map.insert(name.clone(), window);
+                    self.map.insert(name.identity(), Arc::new(window));
                 }
             }
             StmtKind::Assign { .. }
@@ -126,13 +134,18 @@ impl Declarations {
         }
     }
 
+    /// Forgets a name.
+    pub fn remove(&mut self, name: &Sym) {
+        self.map.remove(&name.identity());
+    }
+
     pub fn get(&self, name: &Sym) -> Option<&Declaration> {
-        self.map.get(name)
+        self.map.get(&name.identity()).map(Arc::as_ref)
     }
 
     /// The alias that a data name stands for: itself for a buffer, the composed accesses for a window.
     pub fn alias(&self, name: &Sym) -> Option<Alias> {
-        match self.map.get(name)? {
+        match self.get(name)? {
             Declaration::Control(_) | Declaration::Iterator => None,
             Declaration::Buffer { ty, .. } => Some(Alias {
                 root: name.clone(),
@@ -149,7 +162,7 @@ impl Declarations {
 
     /// The buffer that owns the memory behind a data name.
     pub fn root(&self, name: &Sym) -> Option<Sym> {
-        match self.map.get(name)? {
+        match self.get(name)? {
             Declaration::Control(_) | Declaration::Iterator => None,
             Declaration::Buffer { .. } => Some(name.clone()),
             Declaration::Window { base, .. } => self.root(base),
@@ -158,7 +171,7 @@ impl Declarations {
 
     /// Extents of a data name, outermost first; empty for scalars. Of a window: `hi - lo` of its intervals.
     pub fn shape(&self, name: &Sym) -> Option<Vec<Expr>> {
-        match self.map.get(name)? {
+        match self.get(name)? {
             Declaration::Control(_) | Declaration::Iterator => None,
             Declaration::Buffer { ty, .. } => Some(ty.shape.clone()),
             Declaration::Window { idx, .. } => Some(window_shape(idx)),
@@ -166,14 +179,14 @@ impl Declarations {
     }
 
     pub fn precision(&self, name: &Sym) -> Option<Precision> {
-        match self.map.get(&self.root(name)?)? {
+        match self.get(&self.root(name)?)? {
             Declaration::Buffer { ty, .. } => Some(ty.precision),
             Declaration::Control(_) | Declaration::Iterator | Declaration::Window { .. } => None,
         }
     }
 
     pub fn memory(&self, name: &Sym) -> Option<Memory> {
-        match self.map.get(&self.root(name)?)? {
+        match self.get(&self.root(name)?)? {
             Declaration::Buffer { mem, .. } => Some(mem.clone()),
             Declaration::Control(_) | Declaration::Iterator | Declaration::Window { .. } => None,
         }
@@ -181,7 +194,7 @@ impl Declarations {
 
     /// Whether a data name is addressed with strides of its own: a window parameter or a window statement.
     pub fn is_window(&self, name: &Sym) -> bool {
-        match self.map.get(name) {
+        match self.get(name) {
             Some(Declaration::Window { .. }) => true,
             Some(Declaration::Buffer { ty, .. }) => ty.is_window,
             Some(Declaration::Control(_) | Declaration::Iterator) | None => false,

@@ -1,9 +1,10 @@
 //! Procedures and where they come from.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::hardware::instruction::Instruction;
 use crate::hardware::memory::Memory;
+use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::Expr;
 use crate::loop_ir::statement::Block;
 use crate::loop_ir::types::{Control, DataType};
@@ -22,6 +23,32 @@ pub struct Proc {
     pub instr: Option<Instruction>,
     pub lineage: Lineage,
     pub span: Span,
+    /// What was found out about this very version when it was committed.
+    pub committed: Committed,
+}
+
+/// Facts about a version that will not change any more: it passed the laws of `validate`, and these are its
+/// declarations. Procs are copied to be changed, so a copy starts without facts.
+#[derive(Debug, Default)]
+pub struct Committed(OnceLock<Declarations>);
+
+impl Committed {
+    /// `None` when the proc was not validated yet.
+    pub fn declarations(&self) -> Option<&Declarations> {
+        self.0.get()
+    }
+
+    /// For a proc that passed the laws and is not changed from here on. The first facts stay.
+    pub(in crate::loop_ir) fn set(&self, declarations: Declarations) {
+        // They are the same facts however often they are found.
+        let _ = self.0.set(declarations);
+    }
+}
+
+impl Clone for Committed {
+    fn clone(&self) -> Self {
+        Committed::default()
+    }
 }
 
 /// Equal when written alike with the same bindings, wherever they come from.

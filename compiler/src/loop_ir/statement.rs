@@ -1,11 +1,13 @@
 //! Statement nodes.
 
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 use crate::hardware::config::ConfigField;
 use crate::hardware::memory::Memory;
 use crate::loop_ir::expression::Expr;
 use crate::loop_ir::procedure::Proc;
+use crate::loop_ir::summary::Summary;
 use crate::loop_ir::types::DataType;
 use crate::source::Span;
 use crate::symbol::Sym;
@@ -16,8 +18,16 @@ pub type Stmt = Arc<StmtNode>;
 /// Statements in order. The body of a proc, loop or branch is never empty: use `Pass`.
 pub type Block = Vec<Stmt>;
 
-#[derive(Clone, Debug)]
+/// A statement with everything in it. Its parts are read as fields (`stmt.kind`) and changed by [`StmtNode::kind_mut`] only.
+#[derive(Debug)]
 pub struct StmtNode {
+    parts: StmtParts,
+    summary: OnceLock<Summary>,
+}
+
+/// The parts of a statement.
+#[derive(Clone, Debug)]
+pub struct StmtParts {
     pub kind: StmtKind,
     pub span: Span,
     /// What it and everything below it, callees included, has to do with configuration state; set by the builder.
@@ -34,6 +44,43 @@ pub struct ConfigUse {
 impl ConfigUse {
     pub fn or(self, other: ConfigUse) -> ConfigUse {
         ConfigUse { reads: self.reads || other.reads, writes: self.writes || other.writes }
+    }
+}
+
+impl StmtNode {
+    pub fn new(kind: StmtKind, span: Span, config: ConfigUse) -> Self {
+        StmtNode { parts: StmtParts { kind, span, config }, summary: OnceLock::new() }
+    }
+
+    /// Notes what the statement has to do with configuration state, which no summary tells.
+    pub fn set_config(&mut self, config: ConfigUse) {
+        self.parts.config = config;
+    }
+
+    /// For a change in place; what was known about the node is forgotten.
+    pub fn kind_mut(&mut self) -> &mut StmtKind {
+        self.summary = OnceLock::new();
+        &mut self.parts.kind
+    }
+
+    /// Facts about the statement and everything in it, worked out at the first call.
+    pub fn summary(&self) -> Summary {
+        *self.summary.get_or_init(|| Summary::of(self))
+    }
+}
+
+impl Deref for StmtNode {
+    type Target = StmtParts;
+
+    fn deref(&self) -> &StmtParts {
+        &self.parts
+    }
+}
+
+/// Nodes are copied to be changed, so the copy starts without facts.
+impl Clone for StmtNode {
+    fn clone(&self) -> Self {
+        StmtNode::new(self.parts.kind.clone(), self.parts.span.clone(), self.parts.config)
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::hardware::extern_function::ExternFunction;
 use crate::loop_ir::expression::{Access, Expr, ExprKind};
-use crate::loop_ir::statement::{Stmt, StmtKind};
+use crate::loop_ir::statement::{Stmt, StmtKind, StmtNode};
+use crate::loop_ir::summary::{NameFilter, Summary};
 use crate::symbol::Sym;
 
 /// Calls `f` on `expr` and everything below it, parents first.
@@ -39,7 +41,7 @@ pub fn each_child(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
 
 /// Calls `f` on the expressions that belong to the statement itself, not to statements inside it:
 /// indices, right sides, bounds, conditions, shapes, arguments.
-pub fn each_own_expr(stmt: &Stmt, f: &mut dyn FnMut(&Expr)) {
+pub fn each_own_expr(stmt: &StmtNode, f: &mut dyn FnMut(&Expr)) {
     match &stmt.kind {
         StmtKind::Assign { idx, rhs, .. } | StmtKind::Reduce { idx, rhs, .. } => {
             idx.iter().for_each(&mut *f);
@@ -61,20 +63,7 @@ pub fn each_own_expr(stmt: &Stmt, f: &mut dyn FnMut(&Expr)) {
 pub fn each_stmt(block: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
     for stmt in block {
         f(stmt);
-        match &stmt.kind {
-            StmtKind::If { body, orelse, .. } => {
-                each_stmt(body, f);
-                each_stmt(orelse, f);
-            }
-            StmtKind::For { body, .. } => each_stmt(body, f),
-            StmtKind::Assign { .. }
-            | StmtKind::Reduce { .. }
-            | StmtKind::Pass
-            | StmtKind::WriteConfig { .. }
-            | StmtKind::Alloc { .. }
-            | StmtKind::Call { .. }
-            | StmtKind::Window { .. } => {}
-        }
+        inner_lists(stmt).into_iter().for_each(|list| each_stmt(list, f));
     }
 }
 
@@ -113,7 +102,12 @@ pub fn mentions(expr: &Expr, symbol: &Sym) -> bool {
 
 /// The symbol that a statement itself binds: allocation, window, iterator.
 pub fn bound_by(stmt: &Stmt) -> Option<&Sym> {
-    match &stmt.kind {
+    binds(&stmt.kind)
+}
+
+/// Like [`bound_by`], of a node that is not shared yet.
+pub(in crate::loop_ir) fn binds(kind: &StmtKind) -> Option<&Sym> {
+    match kind {
         StmtKind::Alloc { name, .. } | StmtKind::Window { name, .. } => Some(name),
         StmtKind::For { iter, .. } => Some(iter),
         StmtKind::Assign { .. }
@@ -127,7 +121,12 @@ pub fn bound_by(stmt: &Stmt) -> Option<&Sym> {
 
 /// The buffer that a statement assigns or reduces directly.
 pub fn written_by(stmt: &Stmt) -> Option<&Sym> {
-    match &stmt.kind {
+    writes(&stmt.kind)
+}
+
+/// Like [`written_by`], of a node that is not shared yet.
+pub(in crate::loop_ir) fn writes(kind: &StmtKind) -> Option<&Sym> {
+    match kind {
         StmtKind::Assign { name, .. } | StmtKind::Reduce { name, .. } => Some(name),
         StmtKind::Pass
         | StmtKind::WriteConfig { .. }
@@ -162,9 +161,50 @@ pub fn free_symbols(block: &[Stmt]) -> BTreeSet<Sym> {
 /// Whether a block mentions a symbol at all, in any role but binding it.
 pub fn block_mentions(block: &[Stmt], symbol: &Sym) -> bool {
     let mut found = false;
-    each_stmt(block, &mut |stmt| {
+    each_stmt_naming(block, NameFilter::of([symbol]), &mut |stmt| {
         found |= written_by(stmt) == Some(symbol);
         each_own_expr(stmt, &mut |expr| found |= mentions(expr, symbol));
     });
     found
+}
+
+/// Like [`each_stmt`], without the statements that surely name none of `names`, neither themselves nor inside.
+pub fn each_stmt_naming(block: &[Stmt], names: NameFilter, f: &mut dyn FnMut(&Stmt)) {
+    each_stmt_where(block, &|summary| summary.names.meets(names), f);
+}
+
+/// Like [`each_stmt`], without the statements whose summary does not pass, and all that is in them.
+pub fn each_stmt_where(block: &[Stmt], passes: &dyn Fn(&Summary) -> bool, f: &mut dyn FnMut(&Stmt)) {
+    for stmt in block.iter().filter(|stmt| passes(&stmt.summary())) {
+        f(stmt);
+        inner_lists(stmt).into_iter().for_each(|list| each_stmt_where(list, passes, f));
+    }
+}
+
+/// The externs that a block calls, in source order, each at every place.
+pub fn each_extern(block: &[Stmt], f: &mut dyn FnMut(&ExternFunction)) {
+    each_stmt_where(block, &|summary| summary.externs, &mut |stmt| {
+        each_own_expr(stmt, &mut |expr| {
+            each_expr(expr, &mut |node| {
+                if let ExprKind::Extern { function, .. } = &node.kind {
+                    f(function);
+                }
+            });
+        });
+    });
+}
+
+/// The statement lists inside a statement: the body, and the `else` of a branch.
+pub fn inner_lists(stmt: &StmtNode) -> [&[Stmt]; 2] {
+    match &stmt.kind {
+        StmtKind::If { body, orelse, .. } => [body, orelse],
+        StmtKind::For { body, .. } => [body, &[]],
+        StmtKind::Assign { .. }
+        | StmtKind::Reduce { .. }
+        | StmtKind::Pass
+        | StmtKind::WriteConfig { .. }
+        | StmtKind::Alloc { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::Window { .. } => [&[], &[]],
+    }
 }

@@ -7,8 +7,7 @@ use crate::analysis::solver::Solver;
 use crate::checks::definition;
 use crate::cursor::Place;
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
-use crate::loop_ir::validate::validate;
-use crate::loop_ir::{Lineage, Proc, configuration, extent};
+use crate::loop_ir::{Lineage, Proc, configuration, extent, revalidate};
 use crate::schedule::argument::{self, RawValue, written};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
 use crate::schedule::operator::Operator;
@@ -41,7 +40,7 @@ pub fn apply(
     arguments: RawArguments,
     solver: &mut Solver,
 ) -> Result<Procedure, Refusal> {
-    let mut call = Call { operator, procedure, written: arguments.written(), place: None };
+    let mut call = Call { operator, procedure, arguments: &arguments, place: None };
     let processed = argument::process(operator, procedure, &arguments).map_err(|refusal| call.explained(refusal))?;
     call.place = processed.values.iter().find_map(|(_, value)| value.place());
     let proposal =
@@ -54,7 +53,7 @@ pub fn apply(
     if let Some(name) = configuration::dependent_declaration(&proc) {
         return Err(call.explained(dependent(operator.name(), &name)));
     }
-    validate(&proc).map_err(|law| call.explained(broken(operator.name(), &law)))?;
+    revalidate::commit(procedure.ir(), &proc).map_err(|law| call.explained(broken(operator.name(), &law)))?;
     let results = match operator.results() {
         [] => results::carried(operator, &processed, &forward, &proc),
         own if own.len() == results.len() && results::all_exist(&results, &proc) => results,
@@ -66,8 +65,7 @@ pub fn apply(
         parent: procedure.clone(),
         forward,
         operator: operator.name(),
-        arguments: call.written,
-        place: arguments.place,
+        arguments: call.arguments.clone(),
         results,
     };
     Ok(Procedure::derived(Arc::new(proc), step))
@@ -112,7 +110,7 @@ fn too_large(operator: &str, limit: &str) -> Refusal {
 struct Call<'a> {
     operator: &'static dyn Operator,
     procedure: &'a Procedure,
-    written: String,
+    arguments: &'a RawArguments,
     /// The first place among the arguments.
     place: Option<Place>,
 }
@@ -120,7 +118,7 @@ struct Call<'a> {
 impl Call<'_> {
     fn text(&self) -> String {
         let (operator, proc) = (self.operator.name(), &self.procedure.ir().name);
-        match self.written.as_str() {
+        match self.arguments.written().as_str() {
             "" => format!("{operator}({proc})"),
             arguments => format!("{operator}({proc}, {arguments})"),
         }
@@ -156,7 +154,8 @@ impl Call<'_> {
             Obligation::Proven(questions) => self.ask(&questions, before, after, solver)?,
             Obligation::Steps(steps) => {
                 for step in &steps {
-                    validate(&step.after).map_err(|law| self.explained(broken(self.operator.name(), &law)))?;
+                    revalidate::commit(&step.before, &step.after)
+                        .map_err(|law| self.explained(broken(self.operator.name(), &law)))?;
                     self.ask(&step.questions, &step.before, &step.after, solver)?;
                 }
             }

@@ -172,8 +172,8 @@ fn trace(procedure: &Procedure) -> Vec<TraceStep> {
             let step = version.step()?;
             Some(TraceStep {
                 operator: step.operator.to_string(),
-                arguments: step.arguments.clone(),
-                place: step.place.clone(),
+                arguments: step.arguments.written(),
+                place: step.arguments.place.clone(),
                 proc: print::proc(version.ir()),
             })
         })

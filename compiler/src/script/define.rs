@@ -15,6 +15,7 @@ use crate::checks;
 use crate::diagnostic::{Code, Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::instruction::Instruction;
 use crate::loop_ir::Proc;
+use crate::profile::Phase;
 use crate::schedule::Procedure;
 use crate::script::errors::{as_refusal, refused};
 use crate::script::host::Host;
@@ -95,6 +96,7 @@ impl<'v> StarlarkValue<'v> for DefineValue {
         let host = Host::of(eval)?;
         let known = captures(&captured)?;
         let scope = HostScope::new(known, captured, eval);
+        let span = host.solver.borrow().span(Phase::Define);
         let typed = typecheck::definition(&self.split.file, &definition.function, instruction, &scope);
         let result = match scope.failed() {
             // Host code inside of the definition failed; a refusal there refuses the definition.
@@ -104,6 +106,7 @@ impl<'v> StarlarkValue<'v> for DefineValue {
             },
             None => define(host, self, definition, typed),
         };
+        drop(span);
         match result {
             Ok(procedure) => Ok(eval.heap().alloc(ProcedureValue(procedure))),
             // At the top level of a module nothing could catch the refusal, so the module goes on to the next one.

@@ -16,6 +16,7 @@ use crate::analysis::solver::Solver;
 use crate::contract::Limits;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::Proc;
+use crate::profile::Phase;
 use crate::schedule::apply::RawArguments;
 use crate::schedule::argument::RawValue;
 use crate::schedule::{Operator, Procedure, registry};
@@ -83,9 +84,9 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn new(world: Arc<dyn World>, limits: Limits, runner: Option<Arc<dyn CRunner>>) -> Self {
         Host {
+            solver: RefCell::new(Solver::new(limits.solver_units).profiled(world.profile())),
             world,
             runner,
-            solver: RefCell::new(Solver::new(limits.solver_units)),
             limits,
             modules: RefCell::default(),
             loading: RefCell::default(),
@@ -116,6 +117,7 @@ impl Host {
     ) -> starlark::Result<Procedure> {
         let before = procedure.ir().lineage.waived.len();
         let mut solver = self.solver.borrow_mut();
+        let _span = solver.span(Phase::Schedule);
         let arguments = RawArguments { positional, named, place };
         let result = crate::schedule::apply(operator, procedure, arguments, &mut solver).map_err(refused)?;
         // Whoever runs the code waives, also through functions of another pack, so that no waiver counts for nobody.

@@ -12,6 +12,7 @@ use starlark::syntax::{AstModule, Dialect};
 use starlark::values::FrozenHeapName;
 
 use crate::diagnostic::{Diagnostic, codes, nearest};
+use crate::profile::{Phase, during};
 use crate::script::define::{DefineValue, REFUSED_DEFINITION};
 use crate::script::host::{Host, Source};
 use crate::script::quote::QuoteValue;
@@ -50,7 +51,7 @@ pub(crate) fn module(host: &Host, id: &ModuleId, print: &Printer<'_>) -> Result<
         return Ok(module.clone());
     }
     let file = host.world.source(id).map_err(|error| vec![import_error(&error, &Span::none())])?;
-    let split = Arc::new(module::split(&file)?);
+    let split = Arc::new(during(host.world.profile().as_ref(), Phase::Parse, || module::split(&file))?);
     host.sources.borrow_mut().insert(id.to_string(), Source { file, rendered: None });
     host.loading.borrow_mut().push(id.clone());
     let result = imports(host, id, &split, print).and_then(|loaded| evaluate(host, id, &split, loaded, print));

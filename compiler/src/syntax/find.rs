@@ -1,10 +1,12 @@
 //! The search for a pattern in a proc (spec/02, 2.5): pre-order, prefixes of statement lists.
 
+use std::cell::OnceCell;
+
 use crate::cursor::path::{self, BlockPlace, Node, Path, Place, Step};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::ConfigField;
-use crate::loop_ir::{Const, Expr, ExprKind, Proc, Stmt, StmtKind};
-use crate::print::Names;
+use crate::loop_ir::{Const, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
+use crate::print::{self, Names};
 use crate::symbol::Sym;
 use crate::syntax::pattern::{ExprPattern, NamePattern, Pattern, PatternKind, StmtPattern};
 
@@ -14,12 +16,29 @@ use crate::syntax::pattern::{ExprPattern, NamePattern, Pattern, PatternKind, Stm
 /// Matches are `Place::Node` for one statement or expression and `Place::Block` for several statements.
 /// A place that cannot hold the pattern is an `INVALID_CURSOR` diagnostic.
 pub fn find(proc: &Proc, start: Option<&Place>, pattern: &Pattern) -> Result<Vec<Place>, Diagnostic> {
-    let mut search = Search { proc, names: Names::of(proc), pattern: &pattern.kind, found: Vec::new() };
+    search(proc, start, pattern, usize::MAX)
+}
+
+/// The first match, or the one that `#k` asks for. Looks no further than it.
+pub fn find_first(proc: &Proc, start: Option<&Place>, pattern: &Pattern) -> Result<Option<Place>, Diagnostic> {
+    Ok(search(proc, start, pattern, 1)?.into_iter().next())
+}
+
+fn search(proc: &Proc, start: Option<&Place>, pattern: &Pattern, most: usize) -> Result<Vec<Place>, Diagnostic> {
+    let mut search = Search {
+        proc,
+        names: OnceCell::new(),
+        pattern: &pattern.kind,
+        most: pattern.nth.map_or(most, |nth| nth.saturating_add(1)),
+        at: Path::root(),
+        found: Vec::new(),
+    };
     match start {
-        None => search.list(&proc.body, &Path::root(), false, 0),
+        None => search.list(&proc.body, false, 0),
         Some(Place::Block(block)) => {
             let stmts = path::block(proc, block).ok_or_else(nowhere)?;
-            search.list(stmts, &block.parent, block.orelse, block.lo);
+            search.at = block.parent.clone();
+            search.list(stmts, block.orelse, block.lo);
         }
         Some(Place::Node(at)) => search.node(at)?,
         Some(Place::Exprs { parent, list, lo, hi }) => {
@@ -43,82 +62,88 @@ fn nowhere() -> Diagnostic {
 
 struct Search<'a> {
     proc: &'a Proc,
-    names: Names,
+    /// Worked out when a pattern has a name that only the printer can have made up.
+    names: OnceCell<Names>,
     pattern: &'a PatternKind,
+    /// Matches after which the search ends.
+    most: usize,
+    /// Where the search is.
+    at: Path,
     found: Vec<Place>,
 }
 
 impl<'a> Search<'a> {
     fn node(&mut self, at: &Path) -> Result<(), Diagnostic> {
+        self.at = at.clone();
         match (path::node(self.proc, at).ok_or_else(nowhere)?, self.pattern) {
             (Node::Stmt(stmt), _) => {
                 let (parent, orelse, position) = at.list_position().ok_or_else(nowhere)?;
-                self.list(std::slice::from_ref(stmt), &parent, orelse, position);
+                self.at = parent;
+                self.list(std::slice::from_ref(stmt), orelse, position);
             }
-            (Node::Expr(expr), PatternKind::Expr(pattern)) => self.expr(expr, at, pattern),
+            (Node::Expr(expr), PatternKind::Expr(pattern)) => self.expr(expr, pattern),
             (Node::Expr(_), PatternKind::Stmts(_)) => {
                 return Err(Diagnostic::error(codes::INVALID_CURSOR, "an expression holds no statements to find")
                     .hint("search from the statement or the proc instead"));
             }
-            (Node::Proc(proc), _) => self.list(&proc.body, at, false, 0),
+            (Node::Proc(proc), _) => self.list(&proc.body, false, 0),
         }
         Ok(())
     }
 
-    /// Searches part of a statement list that starts at position `first` of it.
-    fn list(&mut self, stmts: &'a [Stmt], parent: &Path, orelse: bool, first: usize) {
-        for (at, stmt) in stmts.iter().enumerate() {
-            let here = parent.child(Step::statement(orelse, first + at));
-            match self.pattern {
-                PatternKind::Stmts(patterns) => {
-                    let rest = stmts.get(at..).unwrap_or_default();
-                    if let Some(count) = self.matches_list(patterns, rest) {
-                        self.found.push(match count {
-                            1 => Place::Node(here.clone()),
-                            _ => {
-                                let lo = first + at;
-                                Place::Block(BlockPlace { parent: parent.clone(), orelse, lo, hi: lo + count })
-                            }
-                        });
-                    }
-                }
-                PatternKind::Expr(pattern) => self.own_exprs(stmt, &here, pattern),
+    fn is_over(&self) -> bool {
+        self.found.len() >= self.most
+    }
+
+    /// Searches part of a statement list of the node at `self.at`; it starts at position `first` of it.
+    fn list(&mut self, stmts: &'a [Stmt], orelse: bool, first: usize) {
+        for (k, stmt) in stmts.iter().enumerate() {
+            if self.is_over() {
+                return;
             }
-            match &stmt.kind {
-                StmtKind::For { body, .. } => self.list(body, &here, false, 0),
-                StmtKind::If { body, orelse, .. } => {
-                    self.list(body, &here, false, 0);
-                    self.list(orelse, &here, true, 0);
-                }
-                StmtKind::Assign { .. }
-                | StmtKind::Reduce { .. }
-                | StmtKind::Pass
-                | StmtKind::WriteConfig { .. }
-                | StmtKind::Alloc { .. }
-                | StmtKind::Call { .. }
-                | StmtKind::Window { .. } => {}
+            let lo = first + k;
+            if let PatternKind::Stmts(patterns) = self.pattern
+                && let Some(count) = self.matches_list(patterns, stmts.get(k..).unwrap_or_default())
+            {
+                self.found.push(match count {
+                    1 => Place::Node(self.at.child(Step::statement(orelse, lo))),
+                    _ => Place::Block(BlockPlace { parent: self.at.clone(), orelse, lo, hi: lo + count }),
+                });
             }
+            self.at.0.push(Step::statement(orelse, lo));
+            if let PatternKind::Expr(pattern) = self.pattern {
+                self.own_exprs(stmt, pattern);
+            }
+            let [body, other] = visit::inner_lists(stmt);
+            self.list(body, false, 0);
+            self.list(other, true, 0);
+            self.at.0.pop();
         }
     }
 
     /// The expressions of the statement itself; extents of allocations are not searched.
-    fn own_exprs(&mut self, stmt: &Stmt, at: &Path, pattern: &ExprPattern) {
+    fn own_exprs(&mut self, stmt: &'a Stmt, pattern: &ExprPattern) {
         for step in path::own_expr_steps(stmt) {
-            let here = at.child(step);
-            if let (false, Some(expr)) = (matches!(step, Step::Dim(_)), path::expr(self.proc, &here)) {
-                self.expr(expr, &here, pattern);
+            if let (false, Some(expr)) = (matches!(step, Step::Dim(_)), path::own_expr(stmt, step)) {
+                self.at.0.push(step);
+                self.expr(expr, pattern);
+                self.at.0.pop();
             }
         }
     }
 
-    fn expr(&mut self, expr: &Expr, at: &Path, pattern: &ExprPattern) {
+    fn expr(&mut self, expr: &Expr, pattern: &ExprPattern) {
+        if self.is_over() {
+            return;
+        }
         if self.matches_expr(pattern, expr) {
-            self.found.push(Place::Node(at.clone()));
+            self.found.push(Place::Node(self.at.clone()));
         }
         for step in path::expr_steps(expr) {
-            let here = at.child(step);
-            if let Some(child) = path::expr(self.proc, &here) {
-                self.expr(child, &here, pattern);
+            if let Some(child) = path::expr_child(expr, step) {
+                self.at.0.push(step);
+                self.expr(child, pattern);
+                self.at.0.pop();
             }
         }
     }
@@ -198,7 +223,11 @@ impl<'a> Search<'a> {
     fn matches_name(&self, pattern: &NamePattern, symbol: &Sym) -> bool {
         match pattern {
             NamePattern::Any => true,
-            NamePattern::Text(text) => text == symbol.name() || text == self.names.get(symbol),
+            NamePattern::Text(text) => {
+                text == symbol.name()
+                    || print::may_spell(text, symbol)
+                        && text == self.names.get_or_init(|| Names::of(self.proc)).get(symbol)
+            }
             NamePattern::Symbol(wanted) => wanted == symbol,
         }
     }

@@ -12,12 +12,12 @@ use crate::hardware::extern_function::ExternFunction;
 use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::declarations::{Declaration, Declarations};
 use crate::loop_ir::{Access, Control, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
-use crate::print::Names;
+use crate::print::{self, Names};
 use crate::source::{SourceFile, Span};
 use crate::symbol::Sym;
 use crate::typecheck::literal::Position;
 use crate::typecheck::scope::{Meaning, Scope};
-use crate::typecheck::{Checker, HostValue, nesting, syntax_error};
+use crate::typecheck::{Checker, HostValue, Reported, nesting, syntax_error};
 
 /// An expression as it would be read just before the statement at `before` (a path into it counts as the statement).
 ///
@@ -29,66 +29,69 @@ pub fn expr(text: &str, proc: &Proc, before: &Path) -> Result<Expr, Diagnostic> 
 
 /// Like [`expr`]; the k-th hole `_` of the text stands for the k-th of `parts`, expressions of the same proc.
 pub fn formatted(text: &str, parts: &[Expr], proc: &Proc, before: &Path) -> Result<Expr, Diagnostic> {
-    let scope = scope_before(proc, before);
-    check_parts(parts, &scope)?;
-    let wanted = |position| {
-        read(text, proc, &[], scope.clone(), |checker, node| {
-            checker.holes = parts.iter().cloned().collect();
-            checker.expression(node, position)
-        })
-    };
-    // Whether a literal is an index or a real follows from what stands beside it.
-    wanted(Position::Control).or_else(|as_index| {
-        wanted(Position::Data).map_err(|as_data| match as_data.code {
-            codes::UNDEFINED_NAME => as_data,
-            _ => as_index,
+    in_scope(text, proc, before, |scope| {
+        check_parts(parts, proc, before)?;
+        let wanted = |position| {
+            read(text, proc, &[], scope.clone(), |checker, node| {
+                checker.holes = parts.iter().cloned().collect();
+                checker.expression(node, position)
+            })
+        };
+        // Whether a literal is an index or a real follows from what stands beside it.
+        wanted(Position::Control).or_else(|as_index| {
+            wanted(Position::Data).map_err(|as_data| match as_data.code {
+                codes::UNDEFINED_NAME => as_data,
+                _ => as_index,
+            })
         })
     })
 }
 
 /// A window such as `C[0:6, i, :]`, or a scalar's name; the accesses are one for each dimension.
 pub fn window(text: &str, proc: &Proc, before: &Path) -> Result<(Sym, Vec<Access>), Diagnostic> {
-    read(text, proc, &[], scope_before(proc, before), |checker, node| {
-        let (base, name) = match node {
-            Syntax::Name(name) => (node, name),
-            Syntax::Subscript(subscript) => match &*subscript.value {
-                base @ Syntax::Name(name) => (base, name),
-                other => return checker.refuse(codes::PATTERN, other, "a window is taken from a buffer's name"),
-            },
-            _ => {
-                return checker.refuse_hint(
-                    codes::PATTERN,
-                    node,
-                    "expected a window",
-                    "write the buffer and one index or slice for each dimension: `C[0:6, i]`",
-                );
-            }
-        };
-        let (symbol, shape) = checker.buffer(&name.id, base)?;
-        let accesses = match node {
-            Syntax::Subscript(_) => match &checker.expression(node, Position::Data)?.kind {
-                ExprKind::Window { idx, .. } => idx.clone(),
-                ExprKind::Read { idx, .. } => idx.iter().cloned().map(Access::Point).collect(),
-                ExprKind::Const(_)
-                | ExprKind::ReadConfig(_)
-                | ExprKind::Neg(_)
-                | ExprKind::Binary { .. }
-                | ExprKind::Extern { .. }
-                | ExprKind::Stride { .. } => Vec::new(),
-            },
-            _ if shape.is_empty() => Vec::new(),
-            _ => {
-                let all = vec![":"; shape.len()].join(", ");
-                return checker.refuse_hint(
-                    codes::PATTERN,
-                    node,
-                    format!("`{}` has {} dimensions", name.id, shape.len()),
-                    format!("write `{}[{all}]` for the whole buffer", name.id),
-                );
-            }
-        };
-        Ok((symbol, accesses))
-    })
+    in_scope(text, proc, before, |scope| read(text, proc, &[], scope.clone(), window_of))
+}
+
+fn window_of(checker: &mut Checker<'_>, node: &Syntax) -> Result<(Sym, Vec<Access>), Reported> {
+    let (base, name) = match node {
+        Syntax::Name(name) => (node, name),
+        Syntax::Subscript(subscript) => match &*subscript.value {
+            base @ Syntax::Name(name) => (base, name),
+            other => return checker.refuse(codes::PATTERN, other, "a window is taken from a buffer's name"),
+        },
+        _ => {
+            return checker.refuse_hint(
+                codes::PATTERN,
+                node,
+                "expected a window",
+                "write the buffer and one index or slice for each dimension: `C[0:6, i]`",
+            );
+        }
+    };
+    let (symbol, shape) = checker.buffer(&name.id, base)?;
+    let accesses = match node {
+        Syntax::Subscript(_) => match &checker.expression(node, Position::Data)?.kind {
+            ExprKind::Window { idx, .. } => idx.clone(),
+            ExprKind::Read { idx, .. } => idx.iter().cloned().map(Access::Point).collect(),
+            ExprKind::Const(_)
+            | ExprKind::ReadConfig(_)
+            | ExprKind::Neg(_)
+            | ExprKind::Binary { .. }
+            | ExprKind::Extern { .. }
+            | ExprKind::Stride { .. } => Vec::new(),
+        },
+        _ if shape.is_empty() => Vec::new(),
+        _ => {
+            let all = vec![":"; shape.len()].join(", ");
+            return checker.refuse_hint(
+                codes::PATTERN,
+                node,
+                format!("`{}` has {} dimensions", name.id, shape.len()),
+                format!("write `{}[{all}]` for the whole buffer", name.id),
+            );
+        }
+    };
+    Ok((symbol, accesses))
 }
 
 /// A precondition over the parameters of a proc.
@@ -99,26 +102,48 @@ pub fn assertion(text: &str, proc: &Proc, configs: &[Config]) -> Result<Expr, Di
     read(text, proc, configs, scope, |checker, node| checker.condition(node))
 }
 
-/// What is visible just before the statement at `before`.
-pub fn scope_before(proc: &Proc, before: &Path) -> Scope {
+/// Reads a text with the names visible just before the statement at `before`. At first only those that the text can
+/// mean are made known; all of them are when it cannot be read so, since messages speak of the others too.
+fn in_scope<T>(
+    text: &str,
+    proc: &Proc,
+    before: &Path,
+    reading: impl Fn(&Scope) -> Result<T, Diagnostic>,
+) -> Result<T, Diagnostic> {
+    let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    if words.iter().any(|word| print::may_be_made_up(word)) {
+        return reading(&scope_before(proc, before, &Names::of(proc), &|_| true));
+    }
+    let named = |symbol: &Sym| words.contains(symbol.name());
+    reading(&scope_before(proc, before, &Names::default(), &named))
+        .or_else(|_| reading(&scope_before(proc, before, &Names::of(proc), &|_| true)))
+}
+
+/// What of the names that `wanted` picks is visible just before the statement at `before`.
+fn scope_before(proc: &Proc, before: &Path, names: &Names, wanted: &dyn Fn(&Sym) -> bool) -> Scope {
     let declarations = Declarations::of(proc);
-    let names = Names::of(proc);
     let mut scope = Scope::default();
-    bind_args(proc, &declarations, &names, &mut scope);
+    each_visible(proc, before, &mut |symbol| {
+        if wanted(symbol) {
+            bind(symbol, &declarations, names, &mut scope);
+        }
+    });
+    scope
+}
+
+/// Calls `f` on what is visible just before the statement at `before`, outermost first.
+fn each_visible(proc: &Proc, before: &Path, f: &mut dyn FnMut(&Sym)) {
+    proc.args.iter().for_each(|arg| f(&arg.name));
     let mut above = Path::root();
     for step in &before.0 {
         let Some((orelse, at)) = step.in_list() else { break };
         if let Some(StmtKind::For { iter, .. }) = path::stmt(proc, &above).map(|stmt| &stmt.kind) {
-            bind(iter, &declarations, &names, &mut scope);
+            f(iter);
         }
-        for stmt in path::list(proc, &above, orelse).unwrap_or_default().iter().take(at) {
-            if let Some(symbol) = declared_for_later(stmt) {
-                bind(symbol, &declarations, &names, &mut scope);
-            }
-        }
+        let list = path::list(proc, &above, orelse).unwrap_or_default();
+        list.iter().take(at).filter_map(declared_for_later).for_each(&mut *f);
         above = above.child(*step);
     }
-    scope
 }
 
 /// What a statement declares for the statements after it.
@@ -147,10 +172,15 @@ fn bind(symbol: &Sym, declarations: &Declarations, names: &Names, scope: &mut Sc
     scope.push_spelled(symbol.clone(), names.get(symbol).to_string(), meaning);
 }
 
-fn check_parts(parts: &[Expr], scope: &Scope) -> Result<(), Diagnostic> {
+fn check_parts(parts: &[Expr], proc: &Proc, before: &Path) -> Result<(), Diagnostic> {
     let mut symbols = BTreeSet::new();
     parts.iter().for_each(|part| visit::expr_symbols(part, &mut symbols));
-    match symbols.iter().find(|symbol| !scope.contains(symbol)) {
+    if !symbols.is_empty() {
+        each_visible(proc, before, &mut |symbol| {
+            symbols.remove(symbol);
+        });
+    }
+    match symbols.first() {
         None => Ok(()),
         Some(symbol) => {
             let message = format!("the spliced expression mentions `{symbol}`, which is not visible at this place");
@@ -166,7 +196,7 @@ fn read<T>(
     proc: &Proc,
     configs: &[Config],
     scope: Scope,
-    check: impl FnOnce(&mut Checker<'_>, &Syntax) -> Result<T, crate::typecheck::Reported>,
+    check: impl FnOnce(&mut Checker<'_>, &Syntax) -> Result<T, Reported>,
 ) -> Result<T, Diagnostic> {
     let text = text.trim();
     let file = SourceFile::new("<fragment>", text);
@@ -203,14 +233,6 @@ fn host_names(proc: &Proc, configs: &[Config]) -> BTreeMap<String, HostValue> {
         externs.insert(function.name.clone(), HostValue::Extern(function.clone()));
     };
     ExternFunction::builtin().iter().for_each(&mut add);
-    visit::each_stmt(&proc.body, &mut |stmt| {
-        visit::each_own_expr(stmt, &mut |expr| {
-            visit::each_expr(expr, &mut |node| {
-                if let ExprKind::Extern { function, .. } = &node.kind {
-                    add(function);
-                }
-            });
-        });
-    });
+    visit::each_extern(&proc.body, &mut add);
     externs
 }

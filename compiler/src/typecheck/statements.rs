@@ -11,7 +11,8 @@ use crate::hardware::instruction::Instruction;
 use crate::loop_ir::declarations::window_shape;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
 use crate::loop_ir::{
-    ArgType, Block, Control, Expr, ExprKind, Lineage, LoopMode, Proc, Stmt, StmtKind, Ty, build, configuration,
+    ArgType, Block, Committed, Control, Expr, ExprKind, Lineage, LoopMode, Proc, Stmt, StmtKind, Ty, build,
+    configuration,
 };
 use crate::symbol::Sym;
 use crate::typecheck::captures::HostValue;
@@ -49,6 +50,7 @@ impl Checker<'_> {
             instr: instruction,
             lineage: Lineage::origin(),
             span: self.span(&function.name),
+            committed: Committed::default(),
         };
         self.scopes_hold(&proc, &function.name)?;
         Ok(proc)

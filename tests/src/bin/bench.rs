@@ -4,26 +4,17 @@
 //! peak resident memory from `wait4`. Both must print the same program (blanks aside, since Exo wraps long lines), or
 //! nothing is reported. Absolute times mean nothing on a shared machine; the ratio of the medians does.
 
-#![allow(unsafe_code, reason = "wait4 is the only way to the peak memory of one child")]
-
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitCode};
 
 use exo_tests::exo::{binary, repository};
+use exo_tests::measure::{Run, measure, spread};
 
 /// The examples that both sides have.
 const EXAMPLES: [&str; 2] = ["systolic_gemm", "avx2_microkernel"];
 /// Times that Exo must take for each of ours.
 const TARGET_RATIO: f64 = 50.0;
 const DEFAULT_RUNS: usize = 7;
-
-/// One measured process.
-struct Run {
-    wall: Duration,
-    peak_bytes: u64,
-    stdout: String,
-}
 
 /// What the command line asks for.
 struct Options {
@@ -52,59 +43,9 @@ fn options() -> Result<Options, String> {
     Ok(options)
 }
 
-/// Runs a process to its end; a process that fails is an error with what it said.
-fn measure(command: &mut Command) -> Result<Run, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    // A file rather than a pipe: a full pipe would make the child wait for us inside the measured time.
-    let out = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
-    let err = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
-    let reopen = |file: &tempfile::NamedTempFile| file.reopen().map_err(|error| error.to_string());
-    command.stdin(Stdio::null()).stdout(reopen(&out)?).stderr(reopen(&err)?);
-    let start = Instant::now();
-    let child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
-    let (status, usage) = wait(child.id())?;
-    let wall = start.elapsed();
-    let read = |file: &tempfile::NamedTempFile| std::fs::read_to_string(file.path()).map_err(|error| error.to_string());
-    if status != 0 {
-        return Err(format!("{name} failed:\n{}{}", read(&out)?, read(&err)?));
-    }
-    Ok(Run { wall, peak_bytes: usage, stdout: read(&out)? })
-}
-
-/// Raw status and peak resident bytes of a child.
-fn wait(id: u32) -> Result<(i32, u64), String> {
-    let id = libc::pid_t::try_from(id).map_err(|error| error.to_string())?;
-    let mut status = 0;
-    // SAFETY: `rusage` is plain integers, for which zero is a value.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to live locals, and the child is ours and not yet waited for.
-    if unsafe { libc::wait4(id, &mut status, 0, &mut usage) } != id {
-        return Err(format!("wait4: {}", std::io::Error::last_os_error()));
-    }
-    let peak = u64::try_from(usage.ru_maxrss).unwrap_or(0);
-    // Linux counts in KiB, macOS in bytes.
-    Ok((status, if cfg!(target_os = "macos") { peak } else { peak * 1024 }))
-}
-
 /// The printed program without blanks.
 fn squeezed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
-}
-
-/// Median, smallest and largest.
-struct Spread {
-    median: f64,
-    low: f64,
-    high: f64,
-}
-
-fn spread(values: impl Iterator<Item = f64>) -> Spread {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_by(f64::total_cmp);
-    let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
-    let last = sorted.len().saturating_sub(1);
-    let median = (at(last / 2) + at(sorted.len() / 2)) / 2.0;
-    Spread { median, low: at(0), high: at(last) }
 }
 
 /// Runs of Exo and of ours, alternating.

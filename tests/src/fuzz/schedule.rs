@@ -259,7 +259,7 @@ impl Bench {
         let mut history: Vec<String> = procedure
             .history()
             .iter()
-            .filter_map(|version| version.step().map(|step| format!("{}({})", step.operator, step.arguments)))
+            .filter_map(|version| version.step().map(|step| format!("{}({})", step.operator, step.arguments.written())))
             .collect();
         history.reverse();
         Failure {

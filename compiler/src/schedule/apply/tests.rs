@@ -125,7 +125,7 @@ fn history_records_the_calls() {
     let calls: Vec<String> = r
         .history()
         .iter()
-        .filter_map(|version| version.step().map(|step| format!("{}({})", step.operator, step.arguments)))
+        .filter_map(|version| version.step().map(|step| format!("{}({})", step.operator, step.arguments.written())))
         .collect();
     assert_eq!(
         calls,

@@ -53,7 +53,7 @@ impl<'v> StarlarkValue<'v> for CursorValue {
     }
 
     fn length(&self) -> starlark::Result<i32> {
-        Ok(self.elements()?.len() as i32)
+        Ok(self.count()? as i32)
     }
 
     fn iterate_collect(&self, heap: Heap<'v>) -> starlark::Result<Vec<Value<'v>>> {
@@ -61,16 +61,16 @@ impl<'v> StarlarkValue<'v> for CursorValue {
     }
 
     fn at(&self, index: Value<'v>, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
-        let elements = self.elements()?;
+        let count = self.count()?;
         let Some(at) = index.unpack_i32() else {
             return Err(wrong(RefusalKind::Argument, "a cursor is indexed by an integer"));
         };
-        let at = if at < 0 { at + elements.len() as i32 } else { at };
-        match usize::try_from(at).ok().and_then(|at| elements.get(at)) {
-            Some(place) => Ok(heap.alloc(self.at_place(place.clone()))),
+        let at = if at < 0 { at + count as i32 } else { at };
+        match usize::try_from(at).ok().and_then(|at| self.element(at)) {
+            Some(place) => Ok(heap.alloc(self.at_place(place))),
             None => Err(wrong(
                 RefusalKind::InvalidCursor,
-                format!("index {at} is outside the {} of {} elements", self.kind(), elements.len()),
+                format!("index {at} is outside the {} of {count} elements", self.kind()),
             )),
         }
     }
@@ -85,7 +85,7 @@ impl<'v> StarlarkValue<'v> for CursorValue {
         if stride.is_some() {
             return Err(wrong(RefusalKind::Argument, "a slice of a cursor has no step"));
         }
-        let len = self.elements()?.len() as i32;
+        let len = self.count()? as i32;
         let bound = |value: Option<Value<'v>>, default: i32| {
             let at = value.and_then(|value| value.unpack_i32()).unwrap_or(default);
             (if at < 0 { at + len } else { at }).clamp(0, len) as usize
@@ -150,19 +150,33 @@ impl CursorValue {
         }
     }
 
-    /// The places that a list-like cursor holds.
-    pub(crate) fn elements(&self) -> starlark::Result<Vec<Place>> {
+    /// How many places a list-like cursor holds.
+    fn count(&self) -> starlark::Result<usize> {
         match &self.0.place {
-            Place::Block(block) => Ok((0..block.len()).map(|k| Place::Node(block.statement(k))).collect()),
-            Place::ArgList { lo, hi } => Ok((*lo..*hi).map(Place::Arg).collect()),
-            Place::Exprs { parent, list, lo, hi } => {
-                Ok((*lo..*hi).map(|at| Place::Node(parent.child(list.step(at)))).collect())
-            }
+            Place::Block(block) => Ok(block.len()),
+            Place::ArgList { lo, hi } | Place::Exprs { lo, hi, .. } => Ok(hi.saturating_sub(*lo)),
             Place::Invalid => Err(invalid()),
             Place::Node(_) | Place::Gap(_) | Place::Arg(_) => {
                 Err(wrong(RefusalKind::InvalidCursor, format!("a cursor to one {} has no elements", self.kind())))
             }
         }
+    }
+
+    /// One of the places that a list-like cursor holds.
+    fn element(&self, at: usize) -> Option<Place> {
+        match &self.0.place {
+            Place::Block(block) => (at < block.len()).then(|| Place::Node(block.statement(at))),
+            Place::ArgList { lo, hi } => (at < hi.saturating_sub(*lo)).then(|| Place::Arg(lo + at)),
+            Place::Exprs { parent, list, lo, hi } => {
+                (at < hi.saturating_sub(*lo)).then(|| Place::Node(parent.child(list.step(lo + at))))
+            }
+            Place::Invalid | Place::Node(_) | Place::Gap(_) | Place::Arg(_) => None,
+        }
+    }
+
+    /// The places that a list-like cursor holds.
+    pub(crate) fn elements(&self) -> starlark::Result<Vec<Place>> {
+        Ok((0..self.count()?).filter_map(|at| self.element(at)).collect())
     }
 
     /// A run of a list-like cursor; an empty block is no place.
@@ -281,11 +295,7 @@ fn shorthand(text: &str, pattern: impl Fn(&str) -> String) -> String {
 /// Whether a name calls an extern: one of the prelude, or one that the proc uses.
 fn is_extern(procedure: &Procedure, name: &str) -> bool {
     let mut found = ExternFunction::builtin().iter().any(|function| function.name == name);
-    visit::each_expr_in(&procedure.ir().body, &mut |expr| {
-        if let ExprKind::Extern { function, .. } = &expr.kind {
-            found |= function.name == name;
-        }
-    });
+    visit::each_extern(&procedure.ir().body, &mut |function| found |= function.name == name);
     found
 }
 
@@ -299,7 +309,11 @@ pub(crate) fn find<'v>(
 ) -> starlark::Result<Value<'v>> {
     let unreadable = |diagnostic| refused(Refusal::new(RefusalKind::Parse, "find", diagnostic));
     let parsed = Pattern::parse(pattern, &|name| is_extern(procedure, name)).map_err(unreadable)?;
-    let places = syntax::find::find(procedure.ir(), start, &parsed).map_err(unreadable)?;
+    let places = match many {
+        true => syntax::find::find(procedure.ir(), start, &parsed),
+        false => syntax::find::find_first(procedure.ir(), start, &parsed).map(|place| place.into_iter().collect()),
+    };
+    let places: Vec<Place> = places.map_err(unreadable)?;
     let value = |place: &Place| CursorValue(Cursor { procedure: procedure.clone(), place: place.clone() });
     match places.first() {
         None => {

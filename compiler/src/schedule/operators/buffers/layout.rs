@@ -89,12 +89,16 @@ impl Declared {
     ) -> Result<(), Refusal> {
         let declarations = Declarations::of(proc);
         let mut asked = None;
-        visit::each_expr_in(&proc.body, &mut |expr| {
-            if let ExprKind::Stride { name, .. } = &expr.kind
-                && declarations.root(name).as_ref() == Some(&self.name)
-            {
-                asked = Some(name.clone());
-            }
+        visit::each_stmt_where(&proc.body, &|summary| summary.strides, &mut |stmt| {
+            visit::each_own_expr(stmt, &mut |expr| {
+                visit::each_expr(expr, &mut |node| {
+                    if let ExprKind::Stride { name, .. } = &node.kind
+                        && declarations.root(name).as_ref() == Some(&self.name)
+                    {
+                        asked = Some(name.clone());
+                    }
+                });
+            });
         });
         match asked {
             Some(name) => {

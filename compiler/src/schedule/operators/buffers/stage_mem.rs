@@ -323,7 +323,7 @@ impl Staged {
         }
         let (block, buffer, window) = (self.block.clone(), self.buffer.clone(), self.window.clone());
         let filled = Question::FilledFirst { side: Side::Before, block, buffer, window };
-        let load = filled.answer(proc, proc, solver).is_err();
+        let load = !filled.holds(proc, proc, solver);
         if !load {
             redirected.questions.push(filled);
         }

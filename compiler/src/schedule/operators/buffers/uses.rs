@@ -3,7 +3,7 @@
 use crate::cursor::Editor;
 use crate::cursor::editor::{EditResult, NoSuchPlace};
 use crate::cursor::path::{self, BlockPlace, Path, Step};
-use crate::loop_ir::{Access, Expr, ExprKind, Proc, Stmt, StmtKind, build};
+use crate::loop_ir::{Access, Expr, ExprKind, NameFilter, Proc, Stmt, StmtKind, build, visit};
 use crate::symbol::Sym;
 
 /// One use of a buffer, by its own name (not through an alias).
@@ -39,50 +39,42 @@ pub(in crate::schedule::operators) fn scope_after(proc: &Proc, declaration: &Pat
 pub(in crate::schedule::operators) fn uses(proc: &Proc, block: &BlockPlace, buffer: &Sym) -> Vec<Use> {
     let mut found = Vec::new();
     let Some(list) = path::list(proc, &block.parent, block.orelse) else { return found };
-    for (at, stmt) in list.iter().enumerate().take(block.hi).skip(block.lo) {
-        let place = block.parent.child(Step::statement(block.orelse, at));
-        each_use(proc, &place, stmt, buffer, &mut found);
-    }
+    in_list(list.get(..block.hi).unwrap_or(list), &block.parent, block.orelse, block.lo, buffer, &mut found);
     found
 }
 
-fn each_use(proc: &Proc, place: &Path, stmt: &Stmt, buffer: &Sym, found: &mut Vec<Use>) {
-    let mut own = |place: &Path, stmt: &Stmt| {
-        for step in path::own_expr_steps(stmt) {
-            let at = place.child(step);
-            if let Some(expr) = path::expr(proc, &at) {
-                in_expr(place, at, expr, buffer, found);
-            }
+/// The uses from position `first` of a list on.
+fn in_list(list: &[Stmt], parent: &Path, orelse: bool, first: usize, buffer: &Sym, found: &mut Vec<Use>) {
+    let wanted = NameFilter::of([buffer]);
+    let naming = list.iter().enumerate().skip(first).filter(|(_, stmt)| stmt.summary().names.meets(wanted));
+    for (at, stmt) in naming {
+        let place = parent.child(Step::statement(orelse, at));
+        own_uses(&place, stmt, buffer, found);
+        let [body, other] = visit::inner_lists(stmt);
+        in_list(body, &place, false, 0, buffer, found);
+        in_list(other, &place, true, 0, buffer, found);
+    }
+}
+
+fn own_uses(place: &Path, stmt: &Stmt, buffer: &Sym, found: &mut Vec<Use>) {
+    for step in path::own_expr_steps(stmt) {
+        if let Some(expr) = path::own_expr(stmt, step) {
+            in_expr(place, place.child(step), expr, buffer, found);
         }
-        match &stmt.kind {
-            StmtKind::Assign { name, idx, .. } if name == buffer => {
-                found.push(Use { stmt: place.clone(), kind: UseKind::Write { idx: idx.clone(), reduce: false } });
-            }
-            StmtKind::Reduce { name, idx, .. } if name == buffer => {
-                found.push(Use { stmt: place.clone(), kind: UseKind::Write { idx: idx.clone(), reduce: true } });
-            }
-            StmtKind::Assign { .. }
-            | StmtKind::Reduce { .. }
-            | StmtKind::Pass
-            | StmtKind::WriteConfig { .. }
-            | StmtKind::If { .. }
-            | StmtKind::For { .. }
-            | StmtKind::Alloc { .. }
-            | StmtKind::Call { .. }
-            | StmtKind::Window { .. } => {}
-        }
-    };
-    own(place, stmt);
+    }
     match &stmt.kind {
-        StmtKind::For { body, .. } => path::each_in_list(body, place, false, &mut own),
-        StmtKind::If { body, orelse, .. } => {
-            path::each_in_list(body, place, false, &mut own);
-            path::each_in_list(orelse, place, true, &mut own);
+        StmtKind::Assign { name, idx, .. } if name == buffer => {
+            found.push(Use { stmt: place.clone(), kind: UseKind::Write { idx: idx.clone(), reduce: false } });
+        }
+        StmtKind::Reduce { name, idx, .. } if name == buffer => {
+            found.push(Use { stmt: place.clone(), kind: UseKind::Write { idx: idx.clone(), reduce: true } });
         }
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
         | StmtKind::WriteConfig { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
         | StmtKind::Window { .. } => {}

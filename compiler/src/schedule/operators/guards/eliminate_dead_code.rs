@@ -53,10 +53,10 @@ impl Operator for EliminateDeadCode {
             (holds(build::binary(BinaryOp::Ge, dead.lo, dead.hi)), edited.delete(&place), 0)
         } else if let Some(branch) = Branch::of(stmt) {
             let (always, never) = (holds(branch.cond.clone()), negated(&branch.cond).map(holds));
-            if always.answer(proc, proc, solver).is_ok() {
+            if always.holds(proc, proc, solver) {
                 (always, edited.unwrap(at, false), branch.body.len())
             } else {
-                match never.filter(|never| never.answer(proc, proc, solver).is_ok()) {
+                match never.filter(|never| never.holds(proc, proc, solver)) {
                     Some(never) if branch.orelse.is_empty() => (never, edited.delete(&place), 0),
                     Some(never) => (never, edited.unwrap(at, true), branch.orelse.len()),
                     None => return Err(undecided(proc, &branch, arguments)),

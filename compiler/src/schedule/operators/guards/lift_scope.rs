@@ -167,7 +167,7 @@ impl Lifted<'_> {
             what: "the loops of both sides have the same bounds".to_string(),
         };
         let alike = vec![equal(&second.lo, &self.inner.lo), equal(&second.hi, &self.inner.hi)];
-        alike.iter().all(|question| question.answer(proc, proc, solver).is_ok()).then_some((second, alike))
+        alike.iter().all(|question| question.holds(proc, proc, solver)).then_some((second, alike))
     }
 
     /// Moves the other side into a branch of its own after this one.

@@ -115,7 +115,7 @@ impl Halves {
             return Ok(1);
         }
         let (questions, guarded) = removable(&before, at, &half, solver);
-        if !questions.iter().all(|question: &Question| question.answer(&before, &before, solver).is_ok()) {
+        if !questions.iter().all(|question: &Question| question.holds(&before, &before, solver)) {
             return Ok(1);
         }
         unwrapped(&mut self.edited, at, &half, guarded).map_err(|gone| arguments.bug(gone))?;

@@ -79,7 +79,7 @@ pub(in crate::schedule::operators::loops) fn removable(
     };
     let block = BlockPlace { parent: at.clone(), orelse: false, lo: 0, hi: removed.body.len() };
     let mut questions = vec![Question::Idempotent { side: Side::Before, block }];
-    let guarded = runs.answer(proc, proc, solver).is_err();
+    let guarded = !runs.holds(proc, proc, solver);
     if !guarded {
         questions.push(runs);
     }

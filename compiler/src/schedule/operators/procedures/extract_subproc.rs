@@ -11,7 +11,8 @@ use crate::hardware::memory::Memory;
 use crate::loop_ir::declarations::{Declaration, Declarations, window_shape};
 use crate::loop_ir::substitute::alpha_rename_proc;
 use crate::loop_ir::{
-    Arg, ArgType, BinaryOp, Control, DataType, Expr, Lineage, Proc, Stmt, StmtKind, build, configuration, visit,
+    Arg, ArgType, BinaryOp, Committed, Control, DataType, Expr, Lineage, Proc, Stmt, StmtKind, build, configuration,
+    visit,
 };
 use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
@@ -110,6 +111,7 @@ def row(n: size, x: f32[n, 8] @ DRAM, i: index):
             instr: None,
             lineage: Lineage::origin(),
             span: Span::none(),
+            committed: Committed::default(),
         });
         sound(&sub, arguments, solver)?;
         let call = StmtKind::Call { callee: Arc::new(sub), args: actuals };

@@ -75,7 +75,7 @@ def f(x: f32[4, 8] @ DRAM, y: f32[4, 8] @ DRAM):
         let several = choices.len() > 1;
         for edited in choices {
             let questions = valid_call(proc, block);
-            if !several || questions.iter().all(|question| question.answer(proc, edited.proc(), solver).is_ok()) {
+            if !several || questions.iter().all(|question| question.holds(proc, edited.proc(), solver)) {
                 return Ok(Proposal::same(edited, Obligation::Proven(questions)).returning(call()));
             }
             first.get_or_insert(edited);

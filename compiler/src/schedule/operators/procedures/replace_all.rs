@@ -154,7 +154,7 @@ impl Sweep<'_> {
         let Ok(choices) = candidates(self.editor.proc(), place, callee) else { return false };
         let questions = valid_call(self.editor.proc(), place);
         let valid = choices.into_iter().find(|edited| {
-            questions.iter().all(|question| question.answer(self.editor.proc(), edited.proc(), self.solver).is_ok())
+            questions.iter().all(|question| question.holds(self.editor.proc(), edited.proc(), self.solver))
         });
         let Some(edited) = valid else { return false };
         let Some(call) = path::stmt(edited.proc(), &place.statement(0)).cloned() else { return false };

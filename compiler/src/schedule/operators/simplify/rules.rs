@@ -36,9 +36,26 @@ impl Scope {
     }
 }
 
-/// The simplified expression; the same node where nothing changes.
+/// Rounds after which an expression is taken as it is. Two or three are enough for what people and operators write.
+const MOST_ROUNDS: usize = 16;
+
+/// The simplified expression; the same node where nothing changes. One rule can make another apply further up or once
+/// more, so the rules run until none does, which makes a second `simplify` find nothing.
 pub(crate) fn simplify(expr: &Expr, scope: &Scope) -> Expr {
-    let children = map_children(expr, &mut |child| simplify(child, scope));
+    let mut simple = expr.clone();
+    for _ in 0..MOST_ROUNDS {
+        let next = round(&simple, scope);
+        if unchanged(&next, &simple) {
+            break;
+        }
+        simple = next;
+    }
+    if simple == *expr { expr.clone() } else { simple }
+}
+
+/// Every rule once, innermost expressions first.
+fn round(expr: &Expr, scope: &Scope) -> Expr {
+    let children = map_children(expr, &mut |child| round(child, scope));
     let result = match children.ty {
         Ty::Data => data(&children),
         ty if ty.is_indexable() => index(&children, scope),

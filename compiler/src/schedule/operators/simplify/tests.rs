@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use proptest::prelude::*;
+
 use crate::analysis::Solver;
 use crate::interpret::{self, Options};
 use crate::print;
@@ -132,4 +134,61 @@ fn cursors_into_merged_negations_are_gone() {
     let q = q.unwrap();
     assert_eq!(q.forward(&inner).err(), Some(ForwardError::Gone));
     step("simplify", &q, arguments![]);
+}
+
+/// Index arithmetic over `n`, `k`, `i` and `innermost`.
+fn index(innermost: &'static str) -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        prop_oneof![Just("n"), Just("k"), Just("i"), Just(innermost)].prop_map(str::to_string),
+        (0i64..20).prop_map(|value| value.to_string()),
+    ];
+    leaf.prop_recursive(4, 24, 2, |inner| {
+        prop_oneof![
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} + {b})")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} - {b})")),
+            (-9i64..9, inner.clone()).prop_map(|(c, a)| format!("({c} * {a})")),
+            (inner.clone(), 1i64..12).prop_map(|(a, d)| format!("({a} / {d})")),
+            (inner.clone(), 1i64..12).prop_map(|(a, d)| format!("({a} % {d})")),
+            // What `divide_loop` and its inverses leave behind.
+            (inner.clone(), 2i64..9).prop_map(|(a, d)| format!("({a} % {d} + {d} * ({a} / {d}))")),
+        ]
+    })
+}
+
+fn condition(innermost: &'static str) -> impl Strategy<Value = String> {
+    let comparison =
+        (index(innermost), prop_oneof![Just("<"), Just("<="), Just("=="), Just(">"), Just(">=")], index(innermost))
+            .prop_map(|(a, op, b)| format!("{a} {op} {b}"));
+    comparison.prop_recursive(2, 4, 2, |inner| {
+        (inner.clone(), prop_oneof![Just("and"), Just("or")], inner).prop_map(|(a, op, b)| format!("({a}) {op} ({b})"))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// `simplified` holds both: a second time changes nothing, and the interpreter sees no difference.
+    #[test]
+    fn any_program_is_simplified_once_and_for_all(
+        outer in condition("i"), inner in condition("j"), one in index("i"), other in index("j"), lo in 0i64..4, hi in 0i64..9,
+    ) {
+        simplified(&format!(
+            "
+            @proc
+            def f(n: size, k: index, x: f32[16]):
+                assert k >= -6
+                assert k < 6
+                for i in seq(0, n):
+                    if {outer}:
+                        x[({one}) % 16] = 1.0
+                    else:
+                        x[({one}) % 8 + 3] = 0.5 + 1.0 / 2.0 * x[1]
+                    for j in seq({lo}, {}):
+                        if {inner}:
+                            x[({other}) % 16] += 3.0
+                        x[({other} + {one}) % 16] = x[({one}) % 5] - 0.0
+            ",
+            lo + hi,
+        ));
+    }
 }

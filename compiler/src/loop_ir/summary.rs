@@ -1,0 +1,115 @@
+//! What a shared statement holds, worked out once for each node: its size, its depth, the names in it, its `par` loops.
+//!
+//! Walks over a whole proc that look for something rare (a name, a `par` loop, an extern) ask here which statements they
+//! may skip, so that a step of a schedule costs about as much as what it touches.
+
+use crate::loop_ir::expression::{Expr, ExprKind};
+use crate::loop_ir::extent::{MOST_LEVELS, MOST_NODES};
+use crate::loop_ir::statement::{LoopMode, Stmt, StmtKind, StmtNode};
+use crate::loop_ir::visit;
+use crate::symbol::Sym;
+
+/// A set of names that may claim to hold more than it does, never less: one bit for each of 64 classes of symbols.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NameFilter(u64);
+
+impl NameFilter {
+    /// Every name.
+    pub const ALL: NameFilter = NameFilter(u64::MAX);
+
+    pub fn of<'a>(symbols: impl IntoIterator<Item = &'a Sym>) -> Self {
+        let mut filter = NameFilter::default();
+        symbols.into_iter().for_each(|symbol| filter.add(symbol));
+        filter
+    }
+
+    pub fn add(&mut self, symbol: &Sym) {
+        // Identities count upwards, so the low bits alone spread the names of one proc evenly.
+        self.0 |= 1 << (symbol.identity().number() % 64);
+    }
+
+    pub fn join(&mut self, other: NameFilter) {
+        self.0 |= other.0;
+    }
+
+    /// False when no name is in both.
+    pub fn meets(self, other: NameFilter) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Facts about one statement with everything in it. Callees are not entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Statements and expressions, each counted at every place where it stands. At least [`MOST_NODES`] stands for
+    /// "too many", not for a number.
+    pub nodes: usize,
+    /// Levels of nesting below the statement; more than [`MOST_LEVELS`] stands for "too many".
+    pub levels: usize,
+    /// Holds a `par` loop.
+    pub parallel: bool,
+    /// Calls a proc.
+    pub calls: bool,
+    /// Calls an extern.
+    pub externs: bool,
+    /// Asks for a stride.
+    pub strides: bool,
+    /// All names in it, in any role, binders included.
+    pub names: NameFilter,
+}
+
+impl Summary {
+    pub(in crate::loop_ir) fn of(stmt: &StmtNode) -> Self {
+        let mut summary = Summary {
+            nodes: 1,
+            levels: 0,
+            parallel: matches!(stmt.kind, StmtKind::For { mode: LoopMode::Par, .. }),
+            calls: matches!(stmt.kind, StmtKind::Call { .. }),
+            externs: false,
+            strides: false,
+            names: NameFilter::default(),
+        };
+        [visit::binds(&stmt.kind), visit::writes(&stmt.kind)]
+            .into_iter()
+            .flatten()
+            .for_each(|name| summary.names.add(name));
+        visit::each_own_expr(stmt, &mut |expr| summary.expr(expr, 1));
+        visit::inner_lists(stmt).into_iter().for_each(|list| summary.block(list));
+        summary
+    }
+
+    fn block(&mut self, block: &[Stmt]) {
+        for stmt in block {
+            let inner = stmt.summary();
+            self.nodes = self.nodes.saturating_add(inner.nodes);
+            self.levels = self.levels.max(inner.levels + 1);
+            self.parallel |= inner.parallel;
+            self.calls |= inner.calls;
+            self.externs |= inner.externs;
+            self.strides |= inner.strides;
+            self.names.join(inner.names);
+        }
+    }
+
+    /// Looks at no more nodes than a proc may hold: shared expressions can stand for more than could be visited.
+    fn expr(&mut self, expr: &Expr, level: usize) {
+        self.nodes += 1;
+        self.levels = self.levels.max(level);
+        if self.nodes > MOST_NODES || level > MOST_LEVELS {
+            // What was not looked at may hold anything.
+            self.nodes = MOST_NODES + 1;
+            self.externs = true;
+            self.strides = true;
+            self.names = NameFilter::ALL;
+            return;
+        }
+        visit::named(expr).into_iter().for_each(|name| self.names.add(name));
+        self.externs |= matches!(expr.kind, ExprKind::Extern { .. });
+        self.strides |= matches!(expr.kind, ExprKind::Stride { .. });
+        visit::each_child(expr, &mut |child| self.expr(child, level + 1));
+    }
+}
