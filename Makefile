@@ -1,5 +1,5 @@
 # The commands of the README and of CONTRIBUTING. Each works from a clean clone.
-.PHONY: demo test setup build fmt lint unit fuzz bench growth reference
+.PHONY: demo test setup build fmt lint unit fuzz mutation bench growth reference
 
 CARGO ?= cargo
 # Minutes of random schedules in `make fuzz`.
@@ -30,9 +30,13 @@ lint: setup
 unit: setup
 	$(CARGO) test --workspace --locked
 
-# Random procs under random schedules: each step is refused or changes nothing under the interpreter.
+# Random procs under random schedules, held against the interpreter, the front end and compiled C.
 fuzz: setup
-	$(CARGO) run --release --locked -p exo-tests --bin fuzz -- --schedules 1000000000 --minutes $(MINUTES)
+	$(CARGO) run --release --locked -p exo-tests --bin fuzz -- --schedules 1000000000 --minutes $(MINUTES) --c-every 50
+
+# The test of the tests: which checks of the compiler a test misses when they are switched off.
+mutation: setup
+	$(CARGO) test --locked -p exo-compiler --lib -- --ignored --nocapture a_check_that_is_switched_off_is_missed
 
 # The two peer-checked examples here and in Exo, alternating: ratios of time and memory.
 bench: setup

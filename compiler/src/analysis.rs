@@ -1,5 +1,6 @@
 //! What a procedure does and what follows from it: linear logic, effects, and one safety question a file.
 
+pub(crate) mod mutation;
 pub mod linear;
 pub mod formula;
 pub mod lift;

@@ -18,6 +18,7 @@ pub mod externs;
 pub mod template;
 pub mod access;
 pub mod index;
+pub mod wrapping;
 pub mod data;
 pub mod call;
 pub mod checked;

@@ -114,3 +114,6 @@ pub fn operators() -> Vec<OperatorHelp> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod mutation;

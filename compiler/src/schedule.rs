@@ -6,6 +6,7 @@ pub mod operator;
 pub mod results;
 pub mod target;
 pub mod reads;
+pub mod conversions;
 pub mod argument;
 pub mod apply;
 pub mod parallel;

@@ -6,6 +6,7 @@ pub mod definition;
 pub mod places;
 mod shape;
 pub mod arguments;
+mod reproduction;
 pub mod schedule;
 pub mod generated_c;
 mod shrink;

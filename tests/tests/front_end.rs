@@ -1,6 +1,8 @@
 //! Broken modules: mutations of the token streams of real ones. Whatever comes of them, nothing panics, every refusal has a
 //! place, and no message shows the inside of the compiler.
 
+#![allow(clippy::indexing_slicing)]
+
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

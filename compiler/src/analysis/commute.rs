@@ -3,6 +3,7 @@
 use crate::analysis::conditions::{Unproven, misplaced};
 use crate::analysis::effects::{AccessKind, Cell, Effects};
 use crate::analysis::facts::Facts;
+use crate::analysis::mutation;
 use crate::analysis::overlap::{self, Meeting};
 use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, BlockPlace};
@@ -50,7 +51,9 @@ pub(crate) fn commute(
     if !adjacent {
         return Err(misplaced("two adjacent runs of statements"));
     }
-    if let Some(name) = declared_and_used(a, b) {
+    if let Some(name) =
+        declared_and_used(a, b).filter(|_| !mutation::passes("a declaration stays before its uses", false))
+    {
         return Err(scoping(proc, &name).at(&second.statement(0)));
     }
     let facts = Facts::at(proc, &first.statement(0));

@@ -7,6 +7,7 @@ use crate::analysis::effects::{AccessKind, Cell, Effects};
 use crate::analysis::facts::Facts;
 use crate::analysis::idempotence;
 use crate::analysis::iterations::{before, bounds, loop_at};
+use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::analysis::stationary;
@@ -26,10 +27,13 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
     let (Some(first), Some(second)) = (looped.body.get(..split), looped.body.get(split..)) else {
         return Err(misplaced("the place to split at"));
     };
-    if let Some(name) = declared_and_used(first, second) {
+    if let Some(name) = declared_and_used(first, second)
+        .filter(|_| !mutation::passes("fission keeps declarations with their uses", false))
+    {
         return Err(scoping(proc, &name).at(&scope.child(Step::Body(split))));
     }
-    if let Some(field) = configuration::disturbed([looped.lo, looped.hi], looped.body) {
+    let field = configuration::disturbed([looped.lo, looped.hi], looped.body);
+    if let Some(field) = field.filter(|_| !mutation::passes("a split loop keeps what its bounds read", false)) {
         let condition = format!("the bounds of the loop keep their values, but its body writes `{field}`");
         return Err(Unproven::new(condition).at(scope));
     }
@@ -64,7 +68,9 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
         }
         settled.push(root);
     };
-    if !visit::block_mentions(first, looped.iter) && runs_once(&facts, &all_a, &all_b, &within, solver) {
+    let free =
+        mutation::passes("a first half that runs once has no iterator", !visit::block_mentions(first, looped.iter));
+    if free && runs_once(&facts, &all_a, &all_b, &within, solver) {
         return Ok(());
     }
     Err(conflict(proc, &meeting, "the first half of later iterations may run before the second half of earlier ones"))
@@ -126,11 +132,14 @@ pub(crate) fn branch_split(proc: &Proc, scope: &Path, split: usize, orelse: bool
     let Some((first, second)) = halves else { return Err(misplaced("the branch to split")) };
     if let Some(StmtKind::If { cond, .. }) = path::stmt(proc, scope).map(|stmt| &stmt.kind)
         && let Some(field) = configuration::disturbed([cond], first)
+        && !mutation::passes("a split branch keeps what its condition reads", false)
     {
         let condition = format!("the condition keeps its value, but the first half writes `{field}`");
         return Err(Unproven::new(condition).at(scope));
     }
-    match declared_and_used(first, second) {
+    match declared_and_used(first, second)
+        .filter(|_| !mutation::passes("a split branch keeps declarations with their uses", false))
+    {
         Some(name) => Err(scoping(proc, &name).at(&scope.child(Step::statement(orelse, split)))),
         None => Ok(()),
     }

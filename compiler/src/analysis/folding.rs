@@ -6,6 +6,7 @@ use crate::analysis::effects::Cell;
 use crate::analysis::facts::Verified;
 use crate::analysis::formula::Formula;
 use crate::analysis::linear::Linear;
+use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, BlockPlace, Path};
@@ -29,7 +30,7 @@ pub(crate) fn folds(
     let scope = scope(proc, alloc).ok_or_else(|| misplaced("the allocation"))?;
     let Some((facts, effects)) = block_effects(proc, &scope, solver) else { return Err(misplaced("the statements")) };
     let block = path::block(proc, &scope).unwrap_or_default();
-    if parallel(block) {
+    if !mutation::passes("a folded buffer is used in a fixed order", !parallel(block)) {
         return Err(Unproven::new("the accesses come in a fixed order, but a loop is parallel").at(alloc));
     }
     let (later, _) = effects.of_other_iteration(&[]);

@@ -7,6 +7,7 @@ use crate::analysis::effects::{self, AccessKind, Cell, Effects};
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
 use crate::analysis::linear::Linear;
+use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::analysis::steady::{steady, without};
@@ -64,13 +65,15 @@ pub(crate) fn interchange(proc: &Proc, outer: &Path, solver: &mut Solver) -> Res
         _ => None,
     });
     let Some((x, y)) = nest else { return Err(misplaced("a loop with another as its whole body")) };
-    if visit::mentions(y.lo, x.iter) || visit::mentions(y.hi, x.iter) {
+    let free = !visit::mentions(y.lo, x.iter) && !visit::mentions(y.hi, x.iter);
+    if !mutation::passes("the bounds of an interchanged loop are free of the other's iterator", free) {
         let names = Names::of(proc);
         let condition = format!("the bounds of `{}` do not mention `{}`", names.get(y.iter), names.get(x.iter));
         return Err(Unproven::new(condition).at(outer));
     }
     let inner = outer.child(crate::cursor::Step::Body(0));
-    if let Some(field) = configuration::disturbed([x.lo, x.hi, y.lo, y.hi], y.body) {
+    let field = configuration::disturbed([x.lo, x.hi, y.lo, y.hi], y.body);
+    if let Some(field) = field.filter(|_| !mutation::passes("interchanged loops keep what their bounds read", false)) {
         let condition = format!("the bounds of the loops keep their values, but the body writes `{field}`");
         return Err(Unproven::new(condition).at(outer));
     }
@@ -129,7 +132,9 @@ pub(crate) fn pair(proc: &Proc, scope: &Path, solver: &mut Solver) -> Option<Pai
 /// Answers [`Question::IndependentIterations`](crate::analysis::conditions::Question::IndependentIterations).
 pub(crate) fn independent(proc: &Proc, scope: &Path, solver: &mut Solver) -> Result<(), Unproven> {
     let Some(pair) = pair(proc, scope, solver) else { return Err(misplaced("the loop")) };
-    if let Some(at) = pair.early.statics.first() {
+    if let Some(at) =
+        pair.early.statics.first().filter(|_| !mutation::passes("iterations share no static memory", false))
+    {
         return Err(Unproven::new("iterations share no static memory")
             .at(at)
             .hint("static memory is one array for all threads; allocate on the stack instead"));

@@ -7,6 +7,7 @@ use crate::analysis::effects::Cell;
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
 use crate::analysis::iterations::{before, body_run, bounds, loop_parts};
+use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, BlockPlace, Path};
@@ -22,7 +23,7 @@ use crate::symbol::Sym;
 /// first.
 pub(crate) fn dead_after(proc: &Proc, at: &Path, buffer: &Sym, solver: &mut Solver) -> Result<(), Unproven> {
     match Declarations::of(proc).get(buffer) {
-        Some(Declaration::Buffer { is_arg: false, .. }) => {}
+        Some(Declaration::Buffer { is_arg, .. }) if mutation::passes("a dead buffer is not an argument", !is_arg) => {}
         Some(Declaration::Buffer { .. }) => {
             let condition = format!("`{buffer}` is not visible to the caller");
             return Err(Unproven::new(condition).at(at).hint("an argument may be read after the procedure returns"));
@@ -81,6 +82,7 @@ pub(crate) fn later_iterations(proc: &Proc, scope: &Path, buffer: &Sym, solver: 
     Ok(())
 }
 
+#[track_caller]
 fn never(proc: &Proc, facts: &Facts, cell: &Cell, seen: Formula, solver: &mut Solver) -> Result<(), Unproven> {
     match overlap::impossible(facts, seen, solver) {
         Verified::Yes => Ok(()),

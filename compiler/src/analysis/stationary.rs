@@ -82,6 +82,7 @@ pub(crate) fn stored_before_read(
     })
 }
 
+#[track_caller]
 fn proven_impossible(facts: &Facts, formula: Formula, solver: &mut Solver) -> bool {
     matches!(overlap::impossible(facts, formula, solver), Verified::Yes)
 }

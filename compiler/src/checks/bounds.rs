@@ -12,6 +12,7 @@ use crate::source::Span;
 use crate::symbol::Sym;
 
 /// An element access by name: each index lies in the extent of its dimension of that very name, window or buffer.
+#[track_caller]
 pub fn element(
     site: &Site<'_>,
     name: &Sym,
@@ -53,6 +54,7 @@ fn between(index: &Expr, extent: &Expr, names: &Names) -> String {
 }
 
 /// A window: points inside, intervals inside and with at least one element.
+#[track_caller]
 pub fn window(site: &Site<'_>, name: &Sym, idx: &[Access], span: &Span, solver: &mut Solver) -> Result<(), Failure> {
     let shape = site.facts.scope.shape(name).unwrap_or_default();
     if shape.len() != idx.len() {
@@ -78,6 +80,7 @@ pub fn window(site: &Site<'_>, name: &Sym, idx: &[Access], span: &Span, solver: 
     Ok(())
 }
 
+#[track_caller]
 fn interval(
     site: &Site<'_>,
     name: &Sym,

@@ -7,6 +7,7 @@ use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
 use crate::analysis::lift;
 use crate::analysis::linear::Var;
+use crate::analysis::mutation;
 use crate::analysis::regions;
 use crate::analysis::solver::Solver;
 use crate::checks::bounds;
@@ -43,7 +44,7 @@ pub struct Call<'a> {
 impl Call<'_> {
     /// Everything that is wrong with the call.
     pub fn check(&self, solver: &mut Solver) -> Vec<Failure> {
-        if self.callee.args.len() != self.args.len() {
+        if !mutation::passes("a call gives every argument", self.callee.args.len() == self.args.len()) {
             let message = format!(
                 "`{}` takes {} arguments but is given {}",
                 self.callee.name,
@@ -92,7 +93,7 @@ impl Call<'_> {
             (ArgType::Control(Control::Stride), ty) => ty == Ty::STRIDE || ty == Ty::INT,
             (ArgType::Data(_), ty) => ty == Ty::Data,
         };
-        if !fits {
+        if !mutation::passes("an argument is of its parameter's kind", fits) {
             return Err(self.mismatch(formal, "is of another kind"));
         }
         let ArgType::Data(ty) = &formal.ty else { return Ok(()) };
@@ -101,7 +102,7 @@ impl Call<'_> {
                 .mismatch(formal, "is a value without a place")
                 .hint("data is passed by reference: store the value in a scalar first"));
         };
-        if shape.len() != ty.rank() {
+        if !mutation::passes("an argument has its parameter's rank", shape.len() == ty.rank()) {
             let what = format!("has {} dimensions instead of {}", shape.len(), ty.rank());
             return Err(self.mismatch(formal, &what));
         }
@@ -167,7 +168,10 @@ impl Call<'_> {
         }
         let Some(name) = named(actual) else { return Err(self.mismatch(formal, "is a value without a place")) };
         let partial = matches!(actual.kind, ExprKind::Window { .. }) || self.scope().is_window(name);
-        if ty.rank() > 0 && !ty.is_window && partial {
+        if !mutation::passes(
+            "a whole buffer is given where one is expected",
+            ty.rank() == 0 || ty.is_window || !partial,
+        ) {
             return Err(self
                 .mismatch(formal, "is a window where a whole buffer is expected")
                 .hint("declare the parameter as a window, such as `[f32][n]`"));
@@ -177,13 +181,16 @@ impl Call<'_> {
 
     fn storage(&self, formal: &Arg, ty: &DataType, name: &Sym) -> Result<(), Failure> {
         if let Some(memory) = self.scope().memory(name)
-            && !memory.fits(&formal.mem)
+            && !mutation::passes("an argument lives in its parameter's memory", memory.fits(&formal.mem))
         {
             let what = format!("lives in {} but is expected in {}", memory.name(), formal.mem.name());
             return Err(self.mismatch(formal, &what).hint("change one of them with set_memory, or stage the data"));
         }
         if let Some(precision) = self.scope().precision(name)
-            && precision.concrete() != ty.precision.concrete()
+            && !mutation::passes(
+                "an argument has its parameter's precision",
+                precision.concrete() == ty.precision.concrete(),
+            )
         {
             let what = format!("has precision {} instead of {}", precision.word(), ty.precision.word());
             return Err(self.mismatch(formal, &what).hint("change one of them with set_precision"));

@@ -60,6 +60,7 @@ pub struct Site<'a> {
 
 impl Site<'_> {
     /// Requires a formula; `None` stands for one that cannot be expressed and is not shown.
+    #[track_caller]
     pub(crate) fn require(
         &self,
         goal: Option<Formula>,
@@ -78,6 +79,7 @@ impl Site<'_> {
     }
 
     /// Requires `expr >= least`.
+    #[track_caller]
     pub(crate) fn require_at_least(
         &self,
         expr: &Expr,

@@ -3,6 +3,7 @@
 use crate::codegen::bfloat;
 use crate::codegen::c_tree::{CExpr, COp};
 use crate::codegen::function::FunctionLowering;
+use crate::codegen::wrapping;
 use crate::hardware::config::FieldType;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
@@ -22,11 +23,11 @@ impl FunctionLowering<'_, '_> {
                 let value = self.field(field);
                 if field.ty() == FieldType::Data(Precision::Bf16) { bfloat::read(value) } else { value }
             }
-            ExprKind::Neg(operand) => CExpr::Neg(Box::new(self.data(operand, precision))),
+            ExprKind::Neg(operand) => wrapping::negated(self.data(operand, precision), precision),
             ExprKind::Binary { op, lhs, rhs } => match arithmetic(*op) {
                 Some(op) => {
                     let (lhs, rhs) = (self.data(lhs, precision), self.data(rhs, precision));
-                    CExpr::binary(op, lhs, rhs)
+                    wrapping::binary(op, lhs, rhs, precision)
                 }
                 None => self.malformed_data(expr),
             },

@@ -15,9 +15,10 @@ use crate::codegen::precision;
 use crate::codegen::reach::Function;
 use crate::codegen::unit::{Layout, Unit};
 use crate::codegen::usage::Touched;
+use crate::codegen::wrapping;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::{ConfigField, FieldType};
-use crate::hardware::memory::Memory;
+use crate::hardware::memory::{Memory, MemoryKind};
 use crate::hardware::precision::Precision;
 use crate::loop_ir::configuration;
 use crate::loop_ir::declarations::{Declaration, Declarations};
@@ -285,6 +286,9 @@ impl FunctionLowering<'_, '_> {
         // An assignment of a variable to itself is written with a cast, because compilers warn about a bare one.
         if source != target || lhs == value {
             value = value.paren().cast(target.c_type());
+        }
+        if reduce && memory.kind != MemoryKind::User {
+            value = wrapping::addend(value, target);
         }
         self.unit.write(&memory, lhs, reduce, value, span)
     }

@@ -156,7 +156,7 @@ impl Domain for Rounded {
     }
 }
 
-/// Conversion as an assignment in C does it; a float outside an integer's range, undefined in C, goes to its end.
+/// Conversion as an assignment in C does it; a float outside an integer's range is undefined there.
 fn convert(value: MachineValue, precision: Precision) -> MachineValue {
     match (value, precision.is_float()) {
         (MachineValue::Poison, _) => MachineValue::Poison,
@@ -165,7 +165,9 @@ fn convert(value: MachineValue, precision: Precision) -> MachineValue {
         (MachineValue::Int(value), false) => MachineValue::Int(wrapped(value, precision)),
         (MachineValue::Float(value), false) => {
             let (lo, hi) = int_range(precision);
-            MachineValue::Int((value as i64).clamp(lo, hi))
+            // The end of 64 bits rounds up as a float, so it is outside.
+            let inside = value.trunc() >= lo as f64 && value.trunc() < hi as f64 + 1.0;
+            if inside { MachineValue::Int(value as i64) } else { MachineValue::Poison }
         }
     }
 }
@@ -211,7 +213,7 @@ fn int_binary(op: BinaryOp, a: i64, b: i64, precision: Precision) -> Option<Mach
         BinaryOp::Sub => a.wrapping_sub(b),
         BinaryOp::Mul => a.wrapping_mul(b),
         // Undefined in C.
-        BinaryOp::Div if b == 0 => return Some(MachineValue::Poison),
+        BinaryOp::Div if b == 0 || overflows(a, b, precision) => return Some(MachineValue::Poison),
         BinaryOp::Div => a.wrapping_div(b),
         BinaryOp::Mod
         | BinaryOp::Lt
@@ -223,6 +225,12 @@ fn int_binary(op: BinaryOp, a: i64, b: i64, precision: Precision) -> Option<Mach
         | BinaryOp::Or => return None,
     };
     Some(MachineValue::Int(promoted(value, precision)))
+}
+
+/// The one quotient of signed integers that does not fit.
+fn overflows(a: i64, b: i64, precision: Precision) -> bool {
+    let least = if precision == Precision::I64 { i64::MIN } else { i64::from(i32::MIN) };
+    b == -1 && a == least && precision != Precision::Ui32
 }
 
 fn float_binary(op: BinaryOp, a: f64, b: f64) -> Option<f64> {

@@ -439,7 +439,8 @@ fn narrow_formats_round_to_even_and_integers_wrap() {
     assert_eq!(stored(3.0 * 2f64.powi(-25), Precision::F16), MachineValue::Float(2f64.powi(-23)));
     assert_eq!(stored(257.0, Precision::Bf16), MachineValue::Float(256.0));
     assert_eq!(stored(-2.7, Precision::I32), MachineValue::Int(-2));
-    assert_eq!(stored(300.0, Precision::Ui8), MachineValue::Int(255));
+    assert_eq!(stored(300.0, Precision::Ui8), MachineValue::Poison);
+    assert_eq!(stored(255.9, Precision::Ui8), MachineValue::Int(255));
     assert_eq!(Rounded.stored(MachineValue::Int(130), Precision::I8), MachineValue::Int(-126));
     let half = |a, b| Rounded.binary(BinaryOp::Div, &MachineValue::Int(a), &MachineValue::Int(b), Precision::I32);
     assert_eq!(half(-7, 2), Some(MachineValue::Int(-3)));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side, Unproven};
+use crate::analysis::mutation;
 use crate::analysis::solver::Solver;
 use crate::checks::definition;
 use crate::cursor::Place;
@@ -180,7 +181,12 @@ impl Call<'_> {
 
     fn ask(&self, questions: &[Question], before: &Proc, after: &Proc, solver: &mut Solver) -> Result<(), Refusal> {
         for question in questions {
-            let Err(unproven) = question.answer(before, after, solver) else { continue };
+            let answer = question.answer(before, after, solver);
+            let overruled = mutation::overrules(self.operator.name(), question, answer.is_ok());
+            let Err(unproven) = answer else { continue };
+            if overruled {
+                continue;
+            }
             let proc = match question.side() {
                 Side::Before => before,
                 Side::After => after,

@@ -107,7 +107,7 @@ pub enum ExprPattern {
 impl Pattern {
     /// Reads a pattern. `is_extern` tells a call of an extern (an expression) from the call of a proc (a statement).
     pub fn parse(text: &str, is_extern: &dyn Fn(&str) -> bool) -> Result<Pattern, Diagnostic> {
-        let (body, nth) = split_number(text);
+        let (body, nth) = split_number(text)?;
         let file = SourceFile::new("<pattern>", body);
         nesting::check(&file)?;
         let module = ruff_python_parser::parse_module(body).map_err(|error| {
@@ -175,13 +175,15 @@ pub fn is_identifier(text: &str) -> bool {
         && text != "_"
 }
 
-/// Splits `body #k`. Any other `#` is a comment of Python and stays.
-fn split_number(text: &str) -> (&str, Option<usize>) {
-    let Some((body, digits)) = text.rsplit_once('#') else { return (text, None) };
+/// Splits `body #k`. A mark without digits right after it would be a comment of Python, and the first match would be
+/// taken where another was meant.
+fn split_number(text: &str) -> Result<(&str, Option<usize>), Diagnostic> {
+    let Some((body, digits)) = text.split_once('#') else { return Ok((text, None)) };
     let digits = digits.trim_end();
     match digits.parse() {
-        Ok(nth) if digits.bytes().all(|byte| byte.is_ascii_digit()) && !body.ends_with('#') => (body, Some(nth)),
-        _ => (text, None),
+        Ok(nth) if digits.bytes().all(|byte| byte.is_ascii_digit()) => Ok((body, Some(nth))),
+        _ => Err(Diagnostic::error(codes::PATTERN, format!("`#{digits}` is not the number of a match"))
+            .hint("matches count from zero, with the digits right after the mark: `x = _ #1`")),
     }
 }
 

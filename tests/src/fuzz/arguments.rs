@@ -3,7 +3,6 @@
 use exo_compiler::cursor::path;
 use exo_compiler::cursor::{BlockPlace, GapPlace, Path, Place, Side, Step};
 use exo_compiler::hardware::config::ConfigField;
-use exo_compiler::hardware::memory::Memory;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
 use exo_compiler::loop_ir::configuration::Touched;
@@ -14,6 +13,7 @@ use exo_compiler::schedule::argument::RawValue;
 use exo_compiler::schedule::{Cursor, Kind, Operator, Procedure};
 use exo_compiler::symbol::Sym;
 
+use super::front::{config, memories};
 use super::places::{Visible, accesses, expressions, statements, visible};
 use super::shape::shape;
 
@@ -107,7 +107,10 @@ impl<'a> Chooser<'a> {
     /// A configuration field that the proc uses.
     fn config_field(&mut self) -> Option<ConfigField> {
         let used: Vec<ConfigField> = Touched::by_proc(self.proc()).all().into_iter().collect();
-        self.random.pick(&used).cloned()
+        match self.random.pick(&used).cloned() {
+            Some(field) if !self.chance(25) => Some(field),
+            Some(_) | None => self.random.pick(&config().fields()).cloned(),
+        }
     }
 
     fn chance(&mut self, percent: u64) -> bool {
@@ -144,10 +147,7 @@ impl<'a> Chooser<'a> {
                 }
                 self.list(inner, None, parameter)
             }
-            Kind::Memory => {
-                let memories = [Memory::dram(), Memory::dram_stack(), Memory::dram_static()];
-                self.random.pick(&memories).cloned().map(RawValue::Memory)
-            }
+            Kind::Memory => self.random.pick(&memories()).cloned().map(RawValue::Memory),
             Kind::Precision => self.random.pick(&Precision::ALL).copied().map(RawValue::Precision),
             Kind::Config => self.config_field().map(|field| RawValue::Config(field.config().clone())),
             Kind::ConfigField(_) => self.config_field().map(|field| RawValue::Text(field.name().to_string())),

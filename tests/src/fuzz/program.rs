@@ -3,79 +3,15 @@
 //! Most of what comes out passes the front end. What does not is thrown away by the caller, so the generator aims at
 //! variety rather than at proof: it only keeps enough about ranges to stay in bounds most of the time.
 
+mod configuration;
 mod expressions;
 mod idioms;
+mod library;
+mod storage;
+
+pub use library::LIBRARY;
 
 use exo_compiler::interpret::random::Random;
-
-/// Procs that generated code calls and that `replace` may find. An entry is an instruction when it has a template.
-pub const LIBRARY: &[(&str, Option<&str>)] = &[
-    (
-        "def copy4(d: [f32][4] @ DRAM, s: [f32][4] @ DRAM):
-    assert stride(d, 0) == 1
-    assert stride(s, 0) == 1
-    for t in seq(0, 4):
-        d[t] = s[t]
-",
-        Some("copy4({d_data}, {s_data});"),
-    ),
-    (
-        "def zero4(d: [f32][4] @ DRAM):
-    for t in seq(0, 4):
-        d[t] = 0.0
-",
-        Some("zero4({d_data});"),
-    ),
-    (
-        "def fma4(d: [f32][4] @ DRAM, a: [f32][4] @ DRAM, b: [f32][4] @ DRAM):
-    assert stride(d, 0) == 1
-    for t in seq(0, 4):
-        d[t] += a[t] * b[t]
-",
-        Some("fma4({d_data}, {a_data}, {b_data});"),
-    ),
-    (
-        "def hint4(d: [f32][4] @ DRAM):
-    pass
-",
-        None,
-    ),
-    (
-        "def add_row(n: size, d: [f32][n] @ DRAM, s: [f32][n] @ DRAM):
-    for t in seq(0, n):
-        d[t] += s[t]
-",
-        None,
-    ),
-    (
-        "def fill_row(n: size, d: [f32][n] @ DRAM, c: f32 @ DRAM):
-    for t in seq(0, n):
-        d[t] = c
-",
-        None,
-    ),
-    (
-        "def masked(n: size, w: index, d: [f32][n] @ DRAM):
-    assert w >= 0
-    for t in seq(0, n):
-        if t < w:
-            d[t] = 2.0 * d[t]
-",
-        Some("masked({n}, {w}, {d_data});"),
-    ),
-    (
-        "def bump(d: f32 @ DRAM):
-    d += 1.0
-",
-        None,
-    ),
-    (
-        "def nothing(d: [f32][4] @ DRAM):
-    pass
-",
-        Some("nothing({d_data});"),
-    ),
-];
 
 /// An extent or the end of a range: a size plus a number, or a number alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +68,7 @@ fn text(random: &mut Random, careless: bool, favourite: &str) -> String {
         flag: false,
         runners: Vec::new(),
         buffers: Vec::new(),
+        others: Vec::new(),
         fresh: 0,
         left: 0,
         careless,
@@ -147,7 +84,10 @@ struct Generator<'a> {
     /// Whether there is an argument `flag: bool`.
     flag: bool,
     runners: Vec<Runner>,
+    /// All of one precision.
     buffers: Vec<Buffer>,
+    /// Arguments of other precisions, which only assignments convert.
+    others: Vec<Buffer>,
     fresh: usize,
     /// Statements still to be made.
     left: i64,
@@ -218,6 +158,7 @@ impl Generator<'_> {
             args.push(format!("{text} @ DRAM"));
             self.buffers.push(Buffer { name: name.into(), dims, raw: false });
         }
+        self.other_argument(&mut args);
         self.push(0, format!("def p({}):", args.join(", ")));
         for assertion in asserts {
             self.push(1, assertion);
@@ -468,7 +409,7 @@ impl Generator<'_> {
     }
 
     fn call(&mut self, depth: usize) {
-        let line = match self.random.below(7) {
+        let line = match self.random.below(12) {
             0 => self.four(&[]).map(|(d, _)| format!("zero4({d})")),
             1 => self.four(&[]).and_then(|(d, own)| {
                 let (s, _) = self.four(&[&own])?;
@@ -494,11 +435,12 @@ impl Generator<'_> {
                 let w = self.choose(&runners).map_or("2".to_string(), |runner| runner.text);
                 self.row("").map(|(d, _, extent)| format!("masked({}, {w}, {d})", self.extent_text(extent)))
             }
-            _ => {
+            6 => {
                 let scalars: Vec<Buffer> =
                     self.buffers.iter().filter(|b| b.dims.is_empty() && !b.raw).cloned().collect();
                 self.choose(&scalars).map(|buffer| format!("bump({})", buffer.name))
             }
+            _ => self.deeper_call(),
         };
         match line {
             Some(line) => self.push(depth, line),

@@ -23,6 +23,7 @@ use super::arguments::Chooser;
 use super::front::{Scope, instruction};
 use super::places::{expressions, statements};
 use super::program::{LIBRARY, generate};
+use super::reproduction;
 use super::shrink;
 
 /// Z3 resource units for one query: small, since a schedule asks many.
@@ -84,6 +85,8 @@ pub struct Failure {
     /// The smallest proc found on which the step still fails.
     pub before: String,
     pub after: String,
+    /// A module that shows the failure by itself.
+    pub reproduction: String,
     /// The generated proc and the steps before this one.
     pub origin: String,
     pub history: Vec<String>,
@@ -97,7 +100,7 @@ impl std::fmt::Display for Failure {
         for step in &self.history {
             writeln!(f, "    {step}")?;
         }
-        Ok(())
+        writeln!(f, "--- as a module for `exo run`\n{}", self.reproduction)
     }
 }
 
@@ -143,6 +146,11 @@ impl Bench {
         bench
     }
 
+    /// Lets `check` use the names and the solver of this bench.
+    pub fn with_front_end<T>(&mut self, check: impl FnOnce(&Scope, &mut Solver) -> T) -> T {
+        check(&self.scope, &mut self.solver)
+    }
+
     /// Adds, for every proc of the library, one that is equal to it by a step under another name.
     fn add_relatives(&mut self) {
         let Some(rename) = registry::find("rename") else { return };
@@ -156,8 +164,14 @@ impl Bench {
         }
     }
 
+    /// The procs that calls and `replace` may use.
+    #[cfg(test)]
+    pub(super) fn library(&self) -> &[Procedure] {
+        &self.library
+    }
+
     /// A proc that is typed, passes the front end and runs without a fault.
-    fn program(&mut self, random: &mut Random, favourite: &str, tally: &mut Tally) -> Procedure {
+    pub(super) fn program(&mut self, random: &mut Random, favourite: &str, tally: &mut Tally) -> Procedure {
         loop {
             let text = generate(random, favourite);
             if let Ok(proc) = self.scope.typed(&text) {
@@ -267,6 +281,7 @@ impl Bench {
             operator: operator.name(),
             arguments: raw.written(),
             problem,
+            reproduction: reproduction::module(operator.name(), smallest.ir(), &raw),
             before: print::proc(smallest.ir()),
             after,
             origin: print::proc(origin.ir()),

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use exo_compiler::cursor::{BlockPlace, Editor, forward};
+use exo_compiler::cursor::{BlockPlace, Editor, Path, Step, forward};
 use exo_compiler::interpret::{Options, compare};
+use exo_compiler::loop_ir::{ExprKind, Stmt, StmtKind, build};
 use exo_compiler::schedule::apply::RawArguments;
 use exo_compiler::schedule::argument::RawValue;
 use exo_compiler::schedule::{Cursor, Operator, Procedure};
 
 use super::places::statements;
-use super::schedule::{Bench, Step, Verdict};
+use super::schedule::{self, Bench, Verdict};
 
-/// Deletes statements as long as the step still goes wrong.
+/// Deletes statements, takes branches and loops apart and puts literals in the place of values as long as the step still
+/// goes wrong.
 pub(super) fn shrink(
     bench: &mut Bench,
     operator: &'static dyn Operator,
@@ -24,22 +26,23 @@ pub(super) fn shrink(
     }
     loop {
         let mut smaller = None;
-        for (path, _) in statements(best.0.ir()) {
-            let Some(block) = BlockPlace::of_statement(&path) else { continue };
-            let mut editor = Editor::new(best.0.ir());
-            if editor.delete(&block).is_err() {
-                continue;
-            }
-            let (proc, steps) = editor.finish();
-            // Deleting a declaration leaves its uses behind.
-            if exo_compiler::loop_ir::validate::validate(&proc).is_err() {
-                continue;
-            }
-            let candidate = Procedure::new(Arc::new(proc));
-            let Some(raw) = moved(&best.1, &best.0, &candidate, &steps) else { continue };
-            if candidate.ir() != best.0.ir() && fails(bench, operator, &candidate, &raw) {
-                smaller = Some((candidate, raw));
-                break;
+        'search: for change in CHANGES {
+            for (path, stmt) in statements(best.0.ir()) {
+                let mut editor = Editor::new(best.0.ir());
+                if !change(&mut editor, &path, &stmt) {
+                    continue;
+                }
+                let (proc, steps) = editor.finish();
+                // Deleting a declaration leaves its uses behind.
+                if exo_compiler::loop_ir::validate::validate(&proc).is_err() {
+                    continue;
+                }
+                let candidate = Procedure::new(Arc::new(proc));
+                let Some(raw) = moved(&best.1, &best.0, &candidate, &steps) else { continue };
+                if candidate.ir() != best.0.ir() && fails(bench, operator, &candidate, &raw) {
+                    smaller = Some((candidate, raw));
+                    break 'search;
+                }
             }
         }
         match smaller {
@@ -49,14 +52,46 @@ pub(super) fn shrink(
     }
 }
 
+/// Makes the proc smaller at one statement; whether there was anything to do.
+type Change = fn(&mut Editor, &Path, &Stmt) -> bool;
+
+/// What makes a proc smaller, best first.
+const CHANGES: [Change; 3] = [delete, unwrap, literal];
+
+fn delete(editor: &mut Editor, at: &Path, _: &Stmt) -> bool {
+    BlockPlace::of_statement(at).is_some_and(|block| editor.delete(&block).is_ok())
+}
+
+/// The body in the place of a branch. A loop without its iterator would leave that free, so it stays.
+fn unwrap(editor: &mut Editor, at: &Path, stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::If { .. }) && editor.unwrap(at, false).is_ok()
+}
+
+fn literal(editor: &mut Editor, at: &Path, stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Assign { rhs, .. } | StmtKind::Reduce { rhs, .. } if !matches!(rhs.kind, ExprKind::Const(_)) => {
+            editor.replace_expr(&at.child(Step::Value), build::real(1.0)).is_ok()
+        }
+        StmtKind::Assign { .. }
+        | StmtKind::Reduce { .. }
+        | StmtKind::Pass
+        | StmtKind::If { .. }
+        | StmtKind::For { .. }
+        | StmtKind::Alloc { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::Window { .. }
+        | StmtKind::WriteConfig { .. } => false,
+    }
+}
+
 fn fails(bench: &mut Bench, operator: &'static dyn Operator, procedure: &Procedure, raw: &RawArguments) -> bool {
     let options = Options { seed: 3, rounds: 6, budget: 200_000, ..Options::default() };
     if !compare(procedure.ir(), procedure.ir(), &options).is_equal() {
         return false;
     }
     match bench.step(operator, procedure, raw, 1) {
-        Step::Accepted(_, Verdict::Wrong(_)) | Step::Broken(_) => true,
-        Step::Accepted(_, Verdict::Right | Verdict::Unchecked) | Step::Refused(_) => false,
+        schedule::Step::Accepted(_, Verdict::Wrong(_)) | schedule::Step::Broken(_) => true,
+        schedule::Step::Accepted(_, Verdict::Right | Verdict::Unchecked) | schedule::Step::Refused(_) => false,
     }
 }
 

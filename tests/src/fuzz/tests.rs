@@ -4,18 +4,25 @@
 use std::sync::Arc;
 
 use exo_compiler::analysis::Solver;
-use exo_compiler::cursor::{BlockPlace, Editor, GapPlace, Path, Side, Step, path};
+use exo_compiler::contract::Limits;
+use exo_compiler::cursor::{BlockPlace, Editor, GapPlace, Path, Side, Step as Edge, path};
 use exo_compiler::diagnostic::Refusal;
 use exo_compiler::interpret::random::Random;
 use exo_compiler::interpret::{Options, compare};
 use exo_compiler::loop_ir::{Proc, StmtKind, build};
+use exo_compiler::pipeline::Compilation;
 use exo_compiler::schedule::registry::OPERATORS;
 use exo_compiler::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
+use exo_compiler::source::ModuleId;
+use exo_compiler::world::MemoryWorld;
 
+use super::arguments::Chooser;
 use super::definition::{Definitions, definition};
 use super::front::{Scope, instruction};
+use super::generated_c::{Compiled, generated_c};
 use super::program::{LIBRARY, generate};
-use super::schedule::{Bench, Tally};
+use super::reproduction;
+use super::schedule::{Bench, Step, Tally, Verdict};
 
 fn library() -> (Scope, Vec<Arc<Proc>>) {
     let mut scope = Scope::prelude();
@@ -137,7 +144,7 @@ static SHORTENS: Wrong = Wrong {
         let Some(stmt) = path::stmt(editor.proc(), at).cloned() else { return false };
         let StmtKind::For { lo, hi, .. } = &stmt.kind else { return false };
         let shorter = build::sub(hi.clone(), build::int(1));
-        build::int_value(lo) == Some(0) && editor.replace_expr(&at.child(Step::Hi), shorter).is_ok()
+        build::int_value(lo) == Some(0) && editor.replace_expr(&at.child(Edge::Hi), shorter).is_ok()
     },
 };
 
@@ -151,6 +158,67 @@ fn wrong_operators_are_found_and_shrunk() {
         assert_eq!(failure.operator, "wrong");
         assert!(failure.before.lines().count() <= 14, "not shrunk:\n{failure}");
     }
+}
+
+/// A failure comes with a module that shows it, so such a module has to run.
+#[test]
+fn reproductions_run() {
+    let mut bench = Bench::new();
+    let mut tally = Tally::default();
+    let mut ran = 0;
+    for seed in 0..3 * OPERATORS.len() as u64 {
+        let mut random = Random::new(seed);
+        let operator = OPERATORS[seed as usize % OPERATORS.len()];
+        let procedure = bench.program(&mut random, operator.name(), &mut tally);
+        let library = bench.library().to_vec();
+        let Some(raw) = Chooser::new(&procedure, &library, &mut random).arguments(operator) else { continue };
+        if !matches!(bench.step(operator, &procedure, &raw, 1), Step::Accepted(_, Verdict::Right)) {
+            continue;
+        }
+        let text = reproduction::module(operator.name(), procedure.ir(), &raw);
+        let module = ModuleId::new("fuzz", "main");
+        let world = MemoryWorld::new().with(module.clone(), &text);
+        let said = Compilation::new(Arc::new(world), Limits::default(), None).run(&module, &mut |_| {});
+        let said: Vec<String> = said.into_iter().map(|diagnostic| diagnostic.message).collect();
+        assert!(said.is_empty(), "{}\n{text}", said.join("\n"));
+        ran += 1;
+    }
+    assert!(ran > 20, "{ran} reproductions ran");
+}
+
+/// Random arguments find something to accept and something to refuse for every operator.
+#[test]
+fn every_operator_is_accepted_and_refused() {
+    let mut bench = Bench::new();
+    let mut tally = Tally::default();
+    let tried = |tally: &Tally, name: &str| {
+        tally.operators.get(name).is_some_and(|count| count.accepted > 0 && count.refused > 0)
+    };
+    for (at, focus) in OPERATORS.iter().enumerate() {
+        for round in 0..120 {
+            if tried(&tally, focus.name()) {
+                break;
+            }
+            if let Err(failure) = bench.schedule((at + round * OPERATORS.len()) as u64, *focus, &mut tally) {
+                panic!("{failure}");
+            }
+        }
+    }
+    let untried: Vec<_> = OPERATORS.iter().map(|op| op.name()).filter(|name| !tried(&tally, name)).collect();
+    assert!(untried.is_empty(), "never accepted or never refused: {untried:?}\n{tally:?}");
+}
+
+#[test]
+fn scheduled_procs_compute_the_same_as_c() {
+    let mut bench = Bench::new();
+    let mut totals = Compiled::default();
+    let directory = tempfile::tempdir().unwrap();
+    for seed in 0..8 {
+        if let Err(problem) = generated_c(&mut bench, seed, "cc", directory.path(), &mut totals) {
+            panic!("{problem}");
+        }
+    }
+    assert!(totals.runs > 4, "{totals:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod codes;
 mod documents;
 mod layering;
 mod packages;
+mod soundness;
 mod sources;
 mod style;
 

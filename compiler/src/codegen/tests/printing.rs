@@ -416,7 +416,7 @@ fn literals_take_the_precision_of_their_expression() {
 a[0] = (double)(1.5f + 2.0f + b[0]);
 a[1] = 1e+20;
 a[2] = 1e-07 * a[3];
-c[0] = c[1] * ((int32_t) 3);
+c[0] = (int32_t)((uint32_t)(c[1]) * ((int32_t) 3));
 c[1] = (int32_t)(b[1]);
 d[0] = 0.1f + d[1];
 b[0] = 0.0f;

@@ -15,7 +15,7 @@ impl Generator<'_> {
     }
 
     pub(super) fn exact_index(&mut self, dim: Extent) -> String {
-        let mut found = Vec::new();
+        let (mut found, mut wrapped) = (Vec::new(), Vec::new());
         for runner in &self.runners {
             let room = if runner.hi.size == dim.size {
                 Some(dim.plus - runner.hi.plus)
@@ -35,12 +35,15 @@ impl Generator<'_> {
                 }
                 Some(_) | None => {}
             }
-            if dim.size.is_none() {
-                found.push(format!("{} % {}", parenthesised(&runner.text), dim.plus));
+            if dim.size.is_none() && dim.plus > 0 {
+                wrapped.push(runner.clone());
             }
             if runner.hi == dim && runner.lo >= 0 {
                 found.push(format!("{} / 2", parenthesised(&runner.text)));
             }
+        }
+        if let Some(runner) = self.choose(&wrapped) {
+            found.push(self.wrapped(&runner, dim.plus));
         }
         if found.is_empty() || self.chance(12) {
             let below = self.least(dim).max(1);

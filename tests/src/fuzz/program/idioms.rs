@@ -1,11 +1,12 @@
 //! Shapes of code that single operators are made for, so that schedules get somewhere.
 
+use super::storage::element_of;
 use super::{Buffer, Extent, Generator, Runner};
 
 impl Generator<'_> {
     /// A shape that some operator is made for.
     pub(super) fn idiom(&mut self, depth: usize) {
-        match self.random.below(19) {
+        match self.random.below(26) {
             0 => self.instruction_shape(depth),
             1 => self.dot_product(depth),
             2 => self.neighbours(depth),
@@ -24,6 +25,12 @@ impl Generator<'_> {
             15 => self.carried(depth),
             16 => self.strided(depth),
             17 => self.aliased(depth),
+            18 => self.converted(depth),
+            19 => self.register(depth),
+            20 => self.window_chain(depth),
+            21 => self.stride_branch(depth),
+            22 => self.parallel_rows(depth),
+            23 | 24 => self.configured(depth),
             _ => {
                 self.push(depth, "pass");
                 self.write(depth);
@@ -34,6 +41,7 @@ impl Generator<'_> {
     /// The shape for one operator, or any.
     pub(super) fn favoured(&mut self, depth: usize, operator: &str) {
         match operator {
+            "set_memory" | "replace" | "replace_all" if self.random.one_in(3) => self.register(depth),
             "replace" | "replace_all" => self.instruction_shape(depth),
             "lift_reduce_constant" => self.dot_product(depth),
             "fuse" | "join_loops" => self.neighbours(depth),
@@ -41,15 +49,20 @@ impl Generator<'_> {
             "fold_into_reduce" => self.self_update(depth),
             "remove_loop" => self.repeated(depth),
             "sink_alloc" if self.random.one_in(2) => self.carried(depth),
+            "stage_mem" if self.random.one_in(3) => self.window_chain(depth),
             "stage_mem" if self.random.one_in(2) => self.aliased(depth),
+            "set_precision" if self.random.one_in(2) => self.converted(depth),
+            "parallelize_loop" if self.random.one_in(2) => self.parallel_rows(depth),
             "stage_mem" => self.strided(depth),
             "sink_alloc" | "lift_alloc" | "autolift_alloc" | "inline_assign" => self.producer(depth),
             "reorder_loops" | "mult_loops" | "lift_scope" => self.nest(depth),
+            "write_config" | "bind_config" | "delete_config" => self.configured(depth),
             "delete_buffer" => self.unused(depth),
             "reuse_buffer" => self.two_lives(depth),
             "unroll_buffer" | "mult_dim" => self.small_array(depth),
             "eliminate_dead_code" => self.decided(depth),
             "call_eqv" | "inline" => self.call(depth),
+            "inline_window" if self.random.one_in(2) => self.window_chain(depth),
             "inline_window" => self.window(depth),
             _ => self.idiom(depth),
         }
@@ -210,14 +223,7 @@ impl Generator<'_> {
         let found = self.four(&[]).and_then(|(d, own)| Some((d, self.four(&[&own])?.0)));
         let Some((d, s)) = found else { return self.write(depth) };
         let iter = self.name("v");
-        let element = |window: &str| {
-            let (head, lo) = window.rsplit_once(':').map_or((window, "0"), |(head, _)| {
-                let at = head.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
-                head.split_at(at)
-            });
-            let index = if lo == "0" { iter.clone() } else { format!("{iter} + {lo}") };
-            format!("{head}{index}]")
-        };
+        let element = |window: &str| element_of(window, &iter);
         let (d, s) = (element(&d), element(&s));
         self.push(depth, format!("for {iter} in seq(0, 4):"));
         let line = match self.random.below(3) {
@@ -310,7 +316,7 @@ impl Generator<'_> {
         self.push(depth + 1, format!("{place} = {value}"));
     }
 
-    fn parallel(&mut self, depth: usize) {
+    pub(super) fn parallel(&mut self, depth: usize) {
         let vectors: Vec<Buffer> = self.buffers.iter().filter(|buffer| !buffer.dims.is_empty()).cloned().collect();
         let Some(buffer) = self.choose(&vectors) else { return self.write(depth) };
         let Some((first, rest)) = buffer.dims.split_first() else { return };

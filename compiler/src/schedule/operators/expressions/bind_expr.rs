@@ -14,6 +14,7 @@ use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{DataType, Expr, ExprKind, Proc, StmtKind, Ty, build, visit};
 use crate::schedule::Returned;
+use crate::schedule::conversions;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::buffers::touches;
@@ -85,6 +86,7 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
         for place in &places {
             let stmt = place.statement().ok_or_else(|| arguments.argument("an expression belongs to no statement"))?;
             check_argument(proc, arguments, &stmt, place, bound)?;
+            conversions::refuse_narrowing(proc, place, bound, precision, arguments)?;
             if stmt != anchor {
                 let exprs = vec![bound.clone()];
                 questions.push(Question::Unchanged { side: Side::Before, from: anchor.clone(), to: stmt, exprs });

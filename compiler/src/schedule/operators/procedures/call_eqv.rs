@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side};
 use crate::analysis::config_change;
+use crate::analysis::mutation;
 use crate::analysis::solver::Solver;
 use crate::cursor::{Editor, path};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
@@ -63,13 +64,17 @@ def f(y: f32[4, 8] @ DRAM):
         let StmtKind::Call { callee, args } = &stmt.kind else {
             return Err(arguments.argument("the cursor does not point to a call"));
         };
-        if callee.lineage.family != new.lineage.family {
+        let related = callee.lineage.family == new.lineage.family;
+        if !mutation::passes("procedures that are exchanged derive from one algorithm", related) {
             let message =
                 format!("`{}` and `{}` do not derive from one algorithm by proven steps", callee.name, new.name);
             let diagnostic = Diagnostic::error(codes::NOT_EQUIVALENT, message);
             return Err(Refusal::new(RefusalKind::Scheduling, arguments.operator, diagnostic));
         }
-        if !same_parameters(&callee.args, &new.args) {
+        if !mutation::passes(
+            "procedures that are exchanged take the same arguments",
+            same_parameters(&callee.args, &new.args),
+        ) {
             return Err(arguments.scheduling(format!("`{}` and `{}` take different arguments", callee.name, new.name)));
         }
         let call = build::stmt(StmtKind::Call { callee: new.clone(), args: args.clone() }, &stmt.span);

@@ -10,6 +10,7 @@ use crate::cursor::path::Path;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Proc, build};
+use crate::schedule::conversions;
 use crate::schedule::reads::precisions;
 use crate::schedule::target::{Write, block_of};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
@@ -58,6 +59,9 @@ impl Operator for MergeWrites {
         mixed.extend(precisions(&second.rhs, &declarations));
         if second.reduces && mixed.len() > 1 {
             return Err(arguments.scheduling("the right sides have different precisions, so they cannot be added"));
+        }
+        if second.reduces {
+            [&first, &second].into_iter().try_for_each(|write| conversions::refuse(write, proc, arguments))?;
         }
         let questions = first.idx.iter().zip(&second.idx).filter(|(one, two)| one != two).map(|(lhs, rhs)| {
             let (lhs, rhs) = (lhs.clone(), rhs.clone());

@@ -8,6 +8,7 @@ use crate::cursor::Editor;
 use crate::cursor::editor::NoSuchPlace;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{BinaryOp, ExprKind, Proc};
+use crate::schedule::conversions;
 use crate::schedule::target::{Write, block_of};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
@@ -48,6 +49,7 @@ impl Operator for SplitWrite {
         let ExprKind::Binary { op: BinaryOp::Add, lhs, rhs } = write.rhs.kind.clone() else {
             return Err(arguments.scheduling("the right side is not a sum"));
         };
+        conversions::refuse(&write, proc, arguments)?;
         let first = Write { rhs: lhs, ..write.clone() }.into_stmt();
         let second = Write { rhs: rhs.clone(), reduces: true, ..write }.into_stmt();
         let mut edited = Editor::new(proc);

@@ -1,0 +1,51 @@
+//! Conversions to and from integers cut values off, so a step must not move a sum or a name across one.
+
+use crate::cursor::path::{self, Path, Step};
+use crate::diagnostic::Refusal;
+use crate::hardware::precision::Precision;
+use crate::loop_ir::declarations::Declarations;
+use crate::loop_ir::{Expr, ExprKind, Proc, visit};
+use crate::schedule::operator::Arguments;
+use crate::schedule::reads::precisions;
+use crate::schedule::target::Write;
+
+/// Refuses a write that converts to or from an integer. Between floats only rounding differs.
+pub fn refuse(write: &Write, proc: &Proc, arguments: &Arguments) -> Result<(), Refusal> {
+    let declarations = Declarations::of(proc);
+    let Some(target) = declarations.precision(&write.name) else { return Ok(()) };
+    let read = precisions(&write.rhs, &declarations);
+    let cut = |from: &Precision| from.concrete() != target.concrete() && !(from.is_float() && target.is_float());
+    match read.iter().any(cut) {
+        true => {
+            let message =
+                format!("the write of `{}` converts between precisions and cuts off what does not fit", write.name);
+            Err(arguments.scheduling(message))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Refuses to name a value of narrow integers that is used as it is computed, which is wide, and not stored as narrow
+/// as the name would be.
+pub fn refuse_narrowing(
+    proc: &Proc,
+    place: &Path,
+    bound: &Expr,
+    precision: Precision,
+    arguments: &Arguments,
+) -> Result<(), Refusal> {
+    let narrow = matches!(precision, Precision::I8 | Precision::I16 | Precision::Ui8 | Precision::Ui16);
+    if !narrow || !matches!(bound.kind, ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. }) {
+        return Ok(());
+    }
+    let stored = place.parent().filter(|_| place.last() == Some(Step::Value)).and_then(|at| path::stmt(proc, &at));
+    let target = stored.and_then(visit::written_by);
+    let same = target.is_some_and(|name| Declarations::of(proc).precision(name) == Some(precision));
+    match same {
+        true => Ok(()),
+        false => {
+            let message = format!("the value is computed wider than `{}`, which the name would hold", precision.word());
+            Err(arguments.scheduling(message).hint("store it in a wider buffer first"))
+        }
+    }
+}
