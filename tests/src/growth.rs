@@ -92,7 +92,7 @@ fn divide_and_mult(size: usize) -> String {
 fn many(size: usize) -> String {
     let two = |k: usize| {
         let (shift, read) = (k % 50, k % 7);
-        [format!("for i in seq(0, 8):"), format!("    x[8 / 4 * i + {shift}] = x[i] + {k}.0 * y[{read} + 0 * i]")]
+        ["for i in seq(0, 8):".to_string(), format!("    x[8 / 4 * i + {shift}] = x[i] + {k}.0 * y[{read} + 0 * i]")]
     };
     definition(128, (0..size / 2).flat_map(two))
 }
@@ -141,7 +141,7 @@ fn cut_loop(size: usize) -> String {
 }
 
 fn unroll_loop(size: usize) -> String {
-    let two = |k: usize| [format!("for i in seq(0, 2):"), format!("    x[i] = {k}.0")];
+    let two = |k: usize| ["for i in seq(0, 2):".to_string(), format!("    x[i] = {k}.0")];
     repeated(&definition(8, (0..size).flat_map(two)), "", size, "p = unroll_loop(p, p.body()[2 * k])")
 }
 
@@ -152,7 +152,7 @@ fn bind_expr(size: usize) -> String {
 }
 
 fn stage_mem(size: usize) -> String {
-    let two = |k: usize| [format!("for i in seq(0, 8):"), format!("    x[i] = x[i] + {k}.0")];
+    let two = |k: usize| ["for i in seq(0, 8):".to_string(), format!("    x[i] = x[i] + {k}.0")];
     let step = "p = stage_mem(p, c[k], \"x[0:8]\", \"t\")";
     repeated(&definition(8, (0..size).flat_map(two)), "c = p.body()", size, step)
 }
