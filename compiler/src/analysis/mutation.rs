@@ -1,6 +1,11 @@
 //! A switch for the test of the tests: one check at a time counts as passed. Outside of tests it does nothing.
 
 #[cfg(not(test))]
+pub(crate) use off::{overrules, overrules_proof, passes};
+#[cfg(test)]
+pub(crate) use on::{Check, Seen, mute, overrules, overrules_proof, passes};
+
+#[cfg(not(test))]
 mod off {
     /// The outcome of a check that is a comparison of data.
     #[inline(always)]
@@ -92,8 +97,3 @@ mod on {
         note(Check::Proof { file: place.file(), line: place.line() }, passed)
     }
 }
-
-#[cfg(not(test))]
-pub(crate) use off::{overrules, overrules_proof, passes};
-#[cfg(test)]
-pub(crate) use on::{Check, Seen, mute, overrules, overrules_proof, passes};
