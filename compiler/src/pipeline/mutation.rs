@@ -21,10 +21,8 @@ const SURVIVORS: &[(&str, &str)] = &[
     ("an argument is of its parameter's kind", "typing compares kinds first"),
     // Operators that refuse the same before they ask, with a message that names the operator's own reason.
     ("a dead buffer is not an argument", "the parameter of `reuse_buffer` takes allocations only"),
-    ("analysis/liveness.rs: unread #0", "`reuse_buffer` refuses any use of the kept buffer while the other lives"),
     ("procedures that are exchanged take the same arguments", "no step within a family changes parameters"),
     ("the bounds of an interchanged loop are free of the other's iterator", "`reorder_loops` refuses it first"),
-    ("fission: BranchSplit", "`fission` refuses declarations that would be separated first"),
     ("reuse_buffer: CallsValid", "`reuse_buffer` wants one precision, memory and rank first"),
     // Decided by the operator with the same question, which is asked again when the step is committed.
     ("inline_assign: Holds", "asked again"),
@@ -39,7 +37,6 @@ const SURVIVORS: &[(&str, &str)] = &[
     // Asked twice by one step.
     ("a `par` loop that a step made has no race", "operators that can make a race ask themselves"),
     ("expand_dim: CallsValid", "`BufferInBounds` asks about the calls that the buffer goes to"),
-    ("fuse: ConfigKept", "`Fission` asks whether the body keeps what the bounds read"),
     ("resize_dim: CallsValid", "`BufferInBounds` asks about the calls that the buffer goes to"),
     ("set_window: CallsValid", "the whole definition is checked again"),
     // Cannot fail.
