@@ -8,7 +8,7 @@ use crate::builtin_packs::{Registry, RegistryPack};
 use crate::commands::add::unknown_pack;
 use crate::commands::new::pack_name;
 use crate::failure::{Exit, Outcome};
-use crate::install::summary::layout;
+use crate::install::summary::columns;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -22,7 +22,7 @@ pub(super) fn run(words: &[String], settings: &Settings, terminal: &Terminal) ->
     terminal.answer(
         || match found.as_slice() {
             [] => format!("no pack is about {}\n", words.join(" ")),
-            some => layout(&some.iter().map(|pack| row(pack)).collect::<Vec<_>>()),
+            some => columns(&some.iter().map(|pack| row(pack)).collect::<Vec<_>>(), 4),
         },
         || found.iter().map(|pack| summary(pack)).collect(),
     );

@@ -155,8 +155,13 @@ impl Summary {
     }
 }
 
-/// Columns: the first two to the left, the numbers to the right.
+/// A table whose first two columns stand to the left, and the numbers after them to the right.
 pub(crate) fn layout<const N: usize>(table: &[[String; N]]) -> String {
+    columns(table, 2)
+}
+
+/// A table whose first `left` columns stand to the left, and the others to the right.
+pub(crate) fn columns<const N: usize>(table: &[[String; N]], left: usize) -> String {
     let mut widths = [0; N];
     for row in table {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -168,7 +173,7 @@ pub(crate) fn layout<const N: usize>(table: &[[String; N]]) -> String {
         let mut line = String::from(" ");
         for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
             let padding = " ".repeat(width - cell.chars().count());
-            if at < 2 {
+            if at < left {
                 line.push_str(&format!(" {cell}{padding} "))
             } else {
                 line.push_str(&format!(" {padding}{cell} "))

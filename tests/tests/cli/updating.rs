@@ -93,7 +93,7 @@ fn why_shows_the_chains() {
 #[test]
 fn packs_are_found_and_described() {
     let sandbox = project();
-    sandbox.run(&["search", "bas"]).exits(0).prints(&["base  2.0.0"]);
+    sandbox.run(&["search", "bas"]).exits(0).prints(&["  base  2.0.0  schedule"]);
     sandbox.run(&["search", "nothing-like-it"]).exits(1).prints(&["no pack is about nothing-like-it"]);
     sandbox.run(&["info", "user"]).exits(0).prints(&["user 1.0.0 (schedule)", "dependencies  base ^1", "exo add user"]);
     sandbox.run(&["info", "base"]).exits(0).prints(&["versions      2.0.0, 1.1.0, 1.0.0"]);
