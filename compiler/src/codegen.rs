@@ -125,6 +125,8 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
         declarations.push(source_file::declaration(function, &text));
         definitions.push(source_file::definition(function, &text));
     }
+    // Folding may have dropped the only use of a helper, and compilers warn about static functions without one.
+    unit.helpers.retain(|helper| definitions.iter().any(|text| text.contains(helper.name())));
     let sections = source_file::preamble(&mut unit);
     if !unit.errors.is_empty() {
         return Err(unit.errors);

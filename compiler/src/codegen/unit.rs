@@ -33,6 +33,15 @@ pub enum Helper {
     FloorMod,
 }
 
+impl Helper {
+    pub fn name(self) -> &'static str {
+        match self {
+            Helper::FloorDiv => "exo_floor_div",
+            Helper::FloorMod => "exo_floor_mod",
+        }
+    }
+}
+
 pub struct Unit<'a> {
     pub hooks: &'a dyn Hooks,
     pub emulate: bool,
@@ -95,10 +104,7 @@ impl<'a> Unit<'a> {
 
     pub fn helper(&mut self, helper: Helper) -> &'static str {
         self.helpers.insert(helper);
-        match helper {
-            Helper::FloorDiv => "exo_floor_div",
-            Helper::FloorMod => "exo_floor_mod",
-        }
+        helper.name()
     }
 
     /// Takes over what a hook refused, at the place that asked.

@@ -419,7 +419,9 @@ fn transposed(before: &Proc, after: &Proc, raw: &RawArguments, seed: u64) -> Ver
     let inputs = setting.inputs(&Exact, after, &mut random);
     let mut swapped = inputs.clone();
     if let Some(Input::Tensor(tensor)) = swapped.args.get_mut(at) {
-        *tensor = transpose_of(tensor);
+        // The caller of a window passes the other view of the same memory; a dense matrix is laid out anew.
+        let view = matches!(before.args.get(at).map(|arg| &arg.ty), Some(ArgType::Data(ty)) if ty.is_window);
+        *tensor = if view { other_view(tensor) } else { transpose_of(tensor) };
     }
     // Asserts about strides may not allow the plain layout.
     let Ok(left) = run(&Exact, before, swapped, RUN_BUDGET) else { return Verdict::Unchecked };
@@ -437,11 +439,15 @@ fn transposed(before: &Proc, after: &Proc, raw: &RawArguments, seed: u64) -> Ver
     Verdict::Right
 }
 
+fn other_view(tensor: &Tensor<FieldValue>) -> Tensor<FieldValue> {
+    let extents = tensor.extents.iter().rev().copied().collect();
+    let strides = tensor.strides.iter().rev().copied().collect();
+    Tensor { extents, strides, data: tensor.data.clone() }
+}
+
 fn transpose_of(tensor: &Tensor<FieldValue>) -> Tensor<FieldValue> {
-    let reversed: Vec<i64> = tensor.extents.iter().rev().copied().collect();
-    let strides: Vec<i64> = tensor.strides.iter().rev().copied().collect();
-    let view = Tensor { extents: reversed.clone(), strides, data: tensor.data.clone() };
-    Tensor::dense(reversed, view.elements())
+    let view = other_view(tensor);
+    Tensor::dense(view.extents.clone(), view.elements())
 }
 
 /// How one call went.

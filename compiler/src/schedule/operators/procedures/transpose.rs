@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::analysis::solver::Solver;
 use crate::cursor::{BlockPlace, Editor, Path};
 use crate::diagnostic::Refusal;
+use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::map_expr;
-use crate::loop_ir::{Access, ArgType, Expr, ExprKind, Proc, build};
+use crate::loop_ir::{Access, ArgType, Expr, ExprKind, Proc, build, visit};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter, Value};
 use crate::schedule::operators::buffers::uses::{Changes, UseKind, uses};
@@ -62,6 +63,7 @@ def f(A: f32[8, 4] @ DRAM, x: f32[8] @ DRAM):
                 return Err(arguments.argument(format!("`{name}` is not a matrix")));
             }
         }
+        refuse_strides(proc, name, arguments)?;
         let body = BlockPlace { parent: Path::root(), orelse: false, lo: 0, hi: proc.body.len() };
         let mut changes = Changes::default();
         for one in uses(proc, &body, name) {
@@ -88,6 +90,26 @@ def f(A: f32[8, 4] @ DRAM, x: f32[8] @ DRAM):
         sound(editor.proc(), arguments, solver)?;
         let obligation = Obligation::ByConstruction("the result is another procedure, checked as a definition");
         Ok(Proposal::related(editor, obligation, Relation::NewFamily))
+    }
+}
+
+/// The strides of a dense matrix follow from its shape: the transposed one has others, and not the old ones swapped.
+fn refuse_strides(proc: &Proc, name: &Sym, arguments: &Arguments) -> Result<(), Refusal> {
+    let declarations = Declarations::of(proc);
+    if proc.args.iter().any(|arg| arg.name == *name && matches!(&arg.ty, ArgType::Data(ty) if ty.is_window)) {
+        return Ok(());
+    }
+    let mut asked = None;
+    visit::each_expr_in(&proc.body, &mut |expr| {
+        if let ExprKind::Stride { name: of, .. } = &expr.kind
+            && declarations.root(of).as_ref() == Some(name)
+        {
+            asked = Some(of.clone());
+        }
+    });
+    match asked {
+        Some(of) => Err(arguments.scheduling(format!("the code asks for a stride of `{of}`, which would change"))),
+        None => Ok(()),
     }
 }
 
