@@ -36,7 +36,7 @@ fuzz: setup
 
 # The test of the tests: which checks of the compiler a test misses when they are switched off.
 mutation: setup
-	$(CARGO) test --locked -p exo-compiler --lib -- --ignored --nocapture a_check_that_is_switched_off_is_missed
+	$(CARGO) test --workspace --locked --lib -- --nocapture a_check_that_is_switched_off_is_missed
 
 # The two peer-checked examples here and in Exo, alternating: ratios of time and memory.
 bench: setup

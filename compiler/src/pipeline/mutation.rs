@@ -220,7 +220,6 @@ fn named(check: &Check, lines: &BTreeMap<String, BTreeSet<u32>>) -> String {
 }
 
 #[test]
-#[ignore = "a minute of work for two processors; `make mutation` runs it"]
 fn a_check_that_is_switched_off_is_missed() {
     let programs = corpus();
     let baseline = in_parallel(&programs, |program| run(program, BTreeSet::new()));
