@@ -1,0 +1,3 @@
+//! The registry server `exo-registry`.
+
+fn main() {}
