@@ -112,6 +112,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// List what the project has to trust: waived checks, raw C, tests not run
     Audit(Audit),
+    /// Make the archive of this pack that others would get, and check that it can be published
+    Package(Package),
     /// Print the script that completes commands and options in a shell
     Completions(Completions),
     /// Look at the cache and clean it
@@ -294,6 +296,16 @@ pub(crate) enum Trust {
     RawC,
     /// Tests that verification could not run
     Unrun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Package {
+    /// Only print the files that would be in the archive, with their sizes
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Folder for the archive; build/package in the project when left out
+    #[arg(short, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

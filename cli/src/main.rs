@@ -12,6 +12,7 @@ mod failure;
 mod filesystem;
 mod install;
 mod memory_limit;
+mod packaging;
 mod project;
 mod report;
 mod settings;

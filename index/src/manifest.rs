@@ -6,6 +6,7 @@
 mod dependencies;
 mod edit;
 mod kernels;
+mod published;
 mod table;
 mod value;
 
@@ -25,6 +26,7 @@ use crate::version::{Requirement, Version};
 pub use dependencies::{Dependency, DependencySource};
 pub use edit::{DependencyKind, EditError, NewDependency, add_dependency, remove_dependency};
 pub use kernels::{Kernel, Reference, Schedule, TargetReference};
+pub use published::published;
 use table::Section;
 pub use value::Value;
 

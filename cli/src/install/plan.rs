@@ -64,6 +64,16 @@ impl Instance {
         }
     }
 
+    /// The project's own pack as it is in its archive, unpacked into the cache.
+    pub(crate) fn of_archive(project: &Project, cache: &Cache, tree: Blake3) -> Outcome<Self> {
+        let folder = Tree::folder_of(cache, &tree);
+        Ok(Instance {
+            tree,
+            location: Location::Tree { folder, digest: tree.to_string() },
+            ..Self::of_project(project)?
+        })
+    }
+
     /// The project's own pack as something to verify.
     pub(crate) fn of_project(project: &Project) -> Outcome<Self> {
         let pack = &project.manifest.pack;

@@ -125,12 +125,12 @@ pub fn remove_dependency(text: &str, kind: DependencyKind, name: &PackName) -> R
 }
 
 /// The document to edit.
-fn parse_mutable(text: &str) -> Result<DocumentMut, EditError> {
+pub(super) fn parse_mutable(text: &str) -> Result<DocumentMut, EditError> {
     text.parse::<DocumentMut>().map_err(|error| EditError::Before(vec![super::syntax_error(&error, text)]))
 }
 
 /// The text of an edited document, provided it still is a manifest.
-fn checked(document: &DocumentMut) -> Result<String, EditError> {
+pub(super) fn checked(document: &DocumentMut) -> Result<String, EditError> {
     let text = document.to_string();
     Manifest::parse(&text).map_err(EditError::After)?;
     Ok(text)

@@ -7,6 +7,7 @@ mod building;
 mod conventions;
 mod installing;
 mod interruption;
+mod packaging;
 mod projects;
 mod resolving;
 mod updating;
