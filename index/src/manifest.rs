@@ -175,6 +175,23 @@ impl Manifest {
 
 /// A mistake in the TOML itself.
 fn syntax_error(error: &toml_edit::TomlError, text: &str) -> ManifestError {
+    if let Some((at, line)) = text
+        .lines()
+        .scan(0, |at, line| {
+            let start = *at;
+            *at += line.len() + 1;
+            Some((start, line))
+        })
+        .find(|(_, line)| line.starts_with("<<<<<<< "))
+    {
+        let hint =
+            Some("decide what it shall say and remove the markers; Exo.lock is then merged by itself".to_owned());
+        return ManifestError {
+            message: "the manifest contains a merge conflict".to_owned(),
+            span: at..at + line.len(),
+            hint,
+        };
+    }
     let message = error.message().lines().next().unwrap_or("invalid TOML").trim_end_matches('.');
     ManifestError {
         message: format!("not valid TOML: {message}"),

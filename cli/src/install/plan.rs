@@ -181,7 +181,10 @@ fn settle(
     paths: &PathPacks,
 ) -> Outcome<Lockfile> {
     let exo = running_exo()?;
-    let stale = staleness::reasons(project.lock.as_ref(), manifest, paths, &exo);
+    let mut stale = staleness::reasons(project.lock.as_ref(), manifest, paths, &exo);
+    if let Some(merge) = &project.merge {
+        stale = vec![format!("{LOCK_FILE} contains a merge conflict: {merge}")];
+    }
     if stale.is_empty()
         && let Some(lock) = &project.lock
     {
@@ -216,7 +219,33 @@ fn settle(
         request.preferred = lock.packs.iter().map(|(name, pack)| (name.clone(), pack.version.clone())).collect();
     }
     let resolution = solve(&request, registry).map_err(|error| resolution_failure(&error))?;
-    locked(&resolution, registry, paths, exo)
+    let lock = locked(&resolution, registry, paths, exo)?;
+    same_content(project.lock.as_ref(), &lock)?;
+    if let Some(merge) = &project.merge {
+        terminal.status("Merging", &format!("{LOCK_FILE}: {merge}"));
+        for disputed in &merge.disputed {
+            let chosen = lock.packs.get(&disputed.name).map(|pack| &pack.version);
+            terminal.note(&format!("           {}", disputed.outcome(chosen)));
+        }
+    }
+    Ok(lock)
+}
+
+/// A version that stays has the content that was locked, whatever else moves.
+fn same_content(before: Option<&Lockfile>, after: &Lockfile) -> Outcome<()> {
+    for pack in after.packs.values() {
+        let old = before.and_then(|lock| lock.packs.get(&pack.name));
+        if let Some(old) = old.filter(|old| old.version == pack.version && old.source == pack.source)
+            && old.tree != pack.tree
+        {
+            let text = |digest: Option<Blake3>| digest.map_or("none".to_string(), |digest| digest.to_string());
+            return Err(Failure::refused(format!("`{} {}` is not what {LOCK_FILE} recorded", pack.name, pack.version))
+                .code(codes::DIGEST)
+                .note(format!("its files have BLAKE3 {}\nthe lockfile says    {}", text(pack.tree), text(old.tree)))
+                .hint("the pack or the lockfile was changed; if you trust what there is now, run `exo remove` and `exo add` for it"));
+        }
+    }
+    Ok(())
 }
 
 fn resolution_failure(error: &ResolveError<NoSource>) -> Box<Failure> {

@@ -7,6 +7,7 @@ mod building;
 mod conventions;
 mod installing;
 mod interruption;
+mod merging;
 mod packaging;
 mod projects;
 mod resolving;
