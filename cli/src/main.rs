@@ -10,6 +10,7 @@ mod environment;
 mod evaluation;
 mod failure;
 mod filesystem;
+mod git;
 mod install;
 mod memory_limit;
 mod packaging;

@@ -19,6 +19,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 
 use crate::digest::{Blake3, Sha256};
+use crate::manifest::{GitSource, is_commit};
 use crate::name::{PackName, nearest};
 use crate::version::Version;
 
@@ -71,12 +72,12 @@ pub enum LockedSource {
     Registry(String),
     /// A directory relative to the lockfile's: `path+../std`.
     Path(String),
-    /// A commit of a git repository: `git+URL#REV`.
+    /// A commit of a git repository: `git+URL?branch=main&path=packs/neon#COMMIT`.
     Git {
-        /// The repository.
-        url: String,
-        /// The commit.
-        rev: String,
+        /// What the manifest asks for.
+        source: GitSource,
+        /// The number of the commit, in full.
+        commit: String,
     },
 }
 
@@ -86,7 +87,7 @@ impl fmt::Display for LockedSource {
             Self::Builtin => f.write_str("builtin"),
             Self::Registry(url) => write!(f, "registry+{url}"),
             Self::Path(path) => write!(f, "path+{path}"),
-            Self::Git { url, rev } => write!(f, "git+{url}#{rev}"),
+            Self::Git { source, commit } => write!(f, "git+{source}#{commit}"),
         }
     }
 }
@@ -102,8 +103,12 @@ impl FromStr for LockedSource {
             Some(("registry", url)) if !url.is_empty() => Ok(Self::Registry(url.to_owned())),
             Some(("path", path)) if !path.is_empty() => Ok(Self::Path(path.to_owned())),
             Some(("git", rest)) => match rest.rsplit_once('#') {
-                Some((url, rev)) if !url.is_empty() && !rev.is_empty() => {
-                    Ok(Self::Git { url: url.to_owned(), rev: rev.to_owned() })
+                Some((source, commit)) if is_commit(commit) => {
+                    let source: GitSource = source.parse()?;
+                    if !source.reference.admits(commit) {
+                        return Err(format!("git source `{text}` names two commits"));
+                    }
+                    Ok(Self::Git { source, commit: commit.to_owned() })
                 }
                 Some(_) | None => Err(format!("git source `{text}` names no commit")),
             },

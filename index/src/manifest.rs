@@ -5,6 +5,7 @@
 
 mod dependencies;
 mod edit;
+mod git;
 mod kernels;
 mod published;
 mod table;
@@ -25,6 +26,7 @@ use crate::version::{Requirement, Version};
 
 pub use dependencies::{Dependency, DependencySource};
 pub use edit::{DependencyKind, EditError, NewDependency, add_dependency, remove_dependency};
+pub use git::{GitProblem, GitReference, GitSource, git_path, git_url, is_commit};
 pub use kernels::{Kernel, Reference, Schedule, TargetReference};
 pub use published::published;
 use table::Section;

@@ -27,7 +27,7 @@ use crate::project::Project;
 use crate::project::read;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
-use path_packs::PathPacks;
+use path_packs::{Origin, PathPacks, Reader};
 
 /// One pack that is used, with its files at hand.
 #[derive(Clone, Debug)]
@@ -142,7 +142,7 @@ pub(crate) fn plan(
     manifest: &Manifest,
 ) -> Outcome<Plan> {
     let registry = Registry::open(settings)?;
-    let paths = path_packs::collect(project.root(), &project.layout.manifest_name, manifest)?;
+    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, manifest)?;
     let lock = settle(settings, terminal, &registry, project, manifest, &paths)?;
     let mut instances = Vec::new();
     for name in order(&lock).dependencies_first() {
@@ -160,8 +160,12 @@ pub(crate) fn resolve(
     project: &Project,
     manifest: &Manifest,
 ) -> Outcome<Lockfile> {
-    let paths = path_packs::collect(project.root(), &project.layout.manifest_name, manifest)?;
+    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, manifest)?;
     settle(settings, terminal, &Registry::open(settings)?, project, manifest, &paths)
+}
+
+fn reader<'a>(settings: &'a Settings, terminal: &'a Terminal, project: &'a Project) -> Reader<'a> {
+    Reader { settings, terminal, root: project.root(), lock: project.lock.as_ref() }
 }
 
 fn order(lock: &Lockfile) -> Resolution {
@@ -275,7 +279,7 @@ fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: 
     let mut lock = Lockfile::new(exo);
     for (name, pack) in &resolution.packs {
         let (source, archive, tree) = match (paths.packs.get(name), registry.get(name, &pack.version)) {
-            (Some(path), _) => (LockedSource::Path(path.text.clone()), None, None),
+            (Some(path), _) => (path.locked_source(), None, path.locked_tree()),
             (None, Some(found)) => (LockedSource::Builtin, Some(found.sha256), Some(found.tree)),
             (None, None) => return Err(Failure::bug(format!("`{name} {}` was chosen but is nowhere", pack.version))),
         };
@@ -304,12 +308,21 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
         display_prefix,
     };
     match (&locked.source, locked.archive, locked.tree) {
-        (LockedSource::Path(_), _, _) => {
+        (LockedSource::Path(_) | LockedSource::Git { .. }, _, _) => {
             let path =
                 paths.packs.get(&locked.name).ok_or_else(|| Failure::bug("a path pack was locked but not read"))?;
-            let tree = digest_of(&content_of_folder(&path.folder)?);
-            let location = Location::Folder { folder: path.folder.clone(), digest: Some(tree.to_string()) };
-            Ok(made(tree, &path.manifest, location, format!("{}/", path.text)))
+            match &path.origin {
+                Origin::Folder(folder) => {
+                    let tree = digest_of(&content_of_folder(folder)?);
+                    let location = Location::Folder { folder: folder.clone(), digest: Some(tree.to_string()) };
+                    Ok(made(tree, &path.manifest, location, format!("{}/", path.text)))
+                }
+                Origin::Git { tree, .. } => {
+                    let folder = Tree::folder_of(cache, tree);
+                    let location = Location::Tree { folder, digest: tree.to_string() };
+                    Ok(made(*tree, &path.manifest, location, format!("{}/", locked.name)))
+                }
+            }
         }
         (LockedSource::Builtin, Some(archive), Some(digest)) => {
             let tree = unpack(cache, registry, &locked.name, &locked.version, &archive, &digest)?;
@@ -318,9 +331,10 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
             let location = Location::Tree { folder, digest: digest.to_string() };
             Ok(made(digest, &manifest, location, format!("{}/", locked.name)))
         }
-        (LockedSource::Builtin | LockedSource::Registry(_) | LockedSource::Git { .. }, _, _) => Err(Failure::refused(
-            format!("`{}` is locked from `{}`, which this exo cannot fetch", locked.name, locked.source),
-        )
+        (LockedSource::Builtin | LockedSource::Registry(_), _, _) => Err(Failure::refused(format!(
+            "`{}` is locked from `{}`, which this exo cannot fetch",
+            locked.name, locked.source
+        ))
         .code(codes::LOCK)
         .hint("use the exo version that wrote the lockfile, or take the pack from a folder with `path = \"…\"`")),
     }
