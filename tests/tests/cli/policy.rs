@@ -30,7 +30,7 @@ fn a_young_version_is_passed_over_and_every_command_says_so() {
     sandbox
         .run(&["outdated"])
         .exits(0)
-        .prints(&["base   1.1.0    1.1.0   1.1.0", &format!("held back: base {reason}")]);
+        .prints(&["base  1.1.0     1.1.0   1.1.0", &format!("held back: base {reason}")]);
     sandbox.run(&["info", "base"]).exits(0).prints(&["base 1.1.0", "held back", reason]);
     sandbox.run(&["search", "base"]).exits(0).prints(&["base  1.1.0"]);
     sandbox.run(&["update"]).exits(0).prints(&["everything is at the newest version"]);
