@@ -16,9 +16,15 @@ pub(crate) struct Settings {
     pub(crate) directory: PathBuf,
     /// An explicit `Exo.toml`; absolute.
     pub(crate) manifest_path: Option<PathBuf>,
+    /// The members of the workspace that the command is for; the one it is started in when there are none.
+    pub(crate) packs: Vec<String>,
+    /// The command is for all members.
+    pub(crate) workspace: bool,
     pub(crate) format: Format,
     pub(crate) loudness: Loudness,
     pub(crate) locked: bool,
+    /// Nothing may be fetched.
+    pub(crate) offline: bool,
     /// Folder of the cache, without its version part; `None` where neither variables nor a home folder name one.
     pub(crate) cache: Option<PathBuf>,
     pub(crate) limits: Limits,
@@ -68,6 +74,8 @@ impl Settings {
         };
         Ok(Settings {
             manifest_path,
+            packs: global.member.clone(),
+            workspace: global.workspace,
             format: global.format,
             loudness: match (global.quiet, global.verbose) {
                 (true, _) => Loudness::Quiet,
@@ -75,6 +83,7 @@ impl Settings {
                 (false, false) => Loudness::Normal,
             },
             locked: global.locked || global.frozen,
+            offline: global.offline || global.frozen,
             cache: cache_folder(&environment, &directory),
             limits: adjusted(limits(&environment)?, &global.limit)?,
             jobs: jobs(&environment)?,

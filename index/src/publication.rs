@@ -165,7 +165,7 @@ fn origin(files: &PackFiles, dependency: &Dependency, found: &mut Vec<Finding>) 
                 "add a version for those who get it from a registry: `{name} = {{ path = \"{path}\", version = \"…\" }}`"
             ),
         ),
-        DependencySource::Git { .. } => (
+        DependencySource::Git(_) => (
             format!("`{name}` comes from a git repository, and a published pack depends on published packs only"),
             format!("publish `{name}` first, then write `{name} = \"…\"`"),
         ),

@@ -5,9 +5,13 @@
 mod atomicity;
 mod building;
 mod conventions;
+mod git;
 mod installing;
 mod interruption;
+mod merging;
 mod packaging;
+mod policy;
 mod projects;
 mod resolving;
 mod updating;
+mod workspaces;
