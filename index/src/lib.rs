@@ -16,5 +16,6 @@ pub mod lockfile;
 pub mod package_map;
 
 pub mod archive;
+pub mod publication;
 
 pub mod resolve;
