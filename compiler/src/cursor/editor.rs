@@ -100,8 +100,8 @@ impl Editor {
         if place.hi > list.len() || place.lo >= place.hi {
             return Err(NoSuchPlace);
         }
-        let run: Block = list.splice(place.lo..place.hi, Block::default());
-        list.insert(place.lo, make(run));
+        let run = list.part(place.lo..place.hi).ok_or(NoSuchPlace)?;
+        list.splice(place.lo..place.hi, Block::one(make(run)));
         refresh(&mut self.proc, &place.parent);
         let BlockPlace { parent, orelse, lo, hi } = place.clone();
         self.forward.push(Forward::Wrap { parent, orelse, lo, hi, inner: inner.to_vec() });

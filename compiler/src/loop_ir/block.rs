@@ -195,7 +195,7 @@ impl Block {
     }
 
     pub fn push(&mut self, stmt: Stmt) {
-        self.extend([stmt]);
+        self.insert(self.len(), stmt);
     }
 
     /// Puts a statement at a position, or at the end where the list is shorter.
@@ -203,13 +203,21 @@ impl Block {
         self.splice(at..at, Block::one(stmt));
     }
 
-    /// Takes a range out and puts other statements there; what was taken out. A range that reaches past the end is cut.
-    pub fn splice(&mut self, range: impl RangeBounds<usize>, new: impl Into<Block>) -> Block {
-        let (lo, hi) = ends(range, self.len());
+    /// Takes a range out and puts other statements there. A range that reaches past the end is cut.
+    pub fn splice(&mut self, range: impl RangeBounds<usize>, new: impl Into<Block>) {
+        let (new, len) = (new.into(), self.len());
+        let (lo, hi) = ends(range, len);
+        let (lo, hi) = (lo.min(len), hi.min(len).max(lo.min(len)));
+        if let (Some(node), true) = (&self.0, new.len() <= build::MOST_IN_LEAF) {
+            let few: Vec<Stmt> = new.iter().cloned().collect();
+            if let Some(node) = build::spliced(node, lo..hi, &few) {
+                self.0 = Some(node);
+                return;
+            }
+        }
         let (head, tail) = build::split(self.0.take(), hi);
-        let (head, gone) = build::split(head, lo);
-        self.0 = build::join(build::join(head, new.into().0), tail);
-        Block(gone)
+        let (head, _) = build::split(head, lo);
+        self.0 = build::join(build::join(head, new.0), tail);
     }
 
     /// The list followed by another.

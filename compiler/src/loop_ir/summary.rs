@@ -53,11 +53,11 @@ impl SpellingFilter {
 
     pub fn of<'a>(spellings: impl IntoIterator<Item = &'a str>) -> Self {
         let bit = |spelling: &str| {
-            // FNV-1a, whose high bits depend on every byte.
+            // FNV-1a, and one more multiplication so that the highest bits depend on every byte.
             let hash = spelling
                 .bytes()
                 .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-            1 << (hash >> 58)
+            1_u64 << ((hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
         };
         SpellingFilter(spellings.into_iter().fold(0, |set, spelling| set | bit(spelling)))
     }

@@ -115,7 +115,8 @@ fn in_scope<T>(
     if words.iter().any(|word| print::may_be_made_up(word)) {
         return reading(&scope_before(proc, before, &Names::of(proc), SpellingFilter::ALL, &|_| true));
     }
-    let spelled = SpellingFilter::of(words.iter().copied());
+    let names = words.iter().copied().filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+    let spelled = SpellingFilter::of(names);
     let named = |symbol: &Sym| words.contains(symbol.name());
     reading(&scope_before(proc, before, &Names::default(), spelled, &named))
         .or_else(|_| reading(&scope_before(proc, before, &Names::of(proc), SpellingFilter::ALL, &|_| true)))

@@ -1,5 +1,6 @@
 //! How the trees of statement lists are cut and joined, balanced by height as AVL trees are.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::{Content, Node};
@@ -82,6 +83,31 @@ fn balanced(left: Arc<Node>, right: Arc<Node>) -> Arc<Node> {
         };
     }
     pair(left, right)
+}
+
+/// A tree with a range replaced, where the change stays within one leaf or makes two of it; `None` where it does not, which
+/// [`split`] and [`join`] can do. The range lies inside the tree.
+pub(super) fn spliced(node: &Arc<Node>, range: Range<usize>, new: &[Stmt]) -> Option<Arc<Node>> {
+    match &node.content {
+        Content::Leaf(stmts) => {
+            let kept = stmts.get(..range.start)?.iter().chain(new).chain(stmts.get(range.end..)?);
+            let stmts: Vec<Stmt> = kept.cloned().collect();
+            match stmts.len() {
+                0 => None,
+                len if len <= MOST_IN_LEAF => Some(leaf(stmts)),
+                len if len <= 2 * MOST_IN_LEAF => {
+                    let (head, tail) = stmts.split_at(len / 2);
+                    Some(pair(leaf(head.to_vec()), leaf(tail.to_vec())))
+                }
+                _ => None,
+            }
+        }
+        Content::Pair(left, right) => match (range.start.checked_sub(left.len), range.end.checked_sub(left.len)) {
+            (Some(lo), Some(hi)) => Some(balanced(left.clone(), spliced(right, lo..hi, new)?)),
+            (None, None | Some(0)) => Some(balanced(spliced(left, range, new)?, right.clone())),
+            (None, Some(_)) | (Some(_), None) => None,
+        },
+    }
 }
 
 /// The statements before a position, and the others.

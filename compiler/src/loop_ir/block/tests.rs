@@ -72,8 +72,8 @@ fn a_list_does_what_a_vector_does() {
         let new = statements(number(if vector.len() > 600 { 2 } else { 25 }));
         match number(4) {
             0 => {
-                let gone = block.splice(lo..hi, new.clone());
-                agrees(&gone, &vector.splice(lo..hi, new).collect::<Vec<_>>());
+                block.splice(lo..hi, new.clone());
+                vector.splice(lo..hi, new);
             }
             1 => {
                 block.insert(lo, build::pass());
