@@ -34,6 +34,8 @@ missing_packages() {
     # Z3 is C++: linking it needs libstdc++.
     have g++ || echo g++
     have make || echo make
+    # Fetches git dependencies.
+    have git || echo git
     # Its sanitizers are a package of their own, named by version.
     if have clang; then clang_sanitizes || echo "libclang-rt-$(clang_major)-dev"; else echo clang; fi
     have pkg-config || echo pkg-config

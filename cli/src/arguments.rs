@@ -42,7 +42,6 @@ pub(crate) struct Global {
     /// Refuse to change Exo.lock, and refuse to run where it does not fit
     #[arg(long, global = true)]
     pub(crate) locked: bool,
-    // Nothing in this version opens a connection, so the promise holds with and without it.
     /// Never touch the network
     #[arg(long, global = true)]
     pub(crate) offline: bool,
@@ -112,6 +111,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// List what the project has to trust: waived checks, raw C, tests not run
     Audit(Audit),
+    /// Make the archive of this pack that others would get, and check that it can be published
+    Package(Package),
     /// Print the script that completes commands and options in a shell
     Completions(Completions),
     /// Look at the cache and clean it
@@ -152,11 +153,23 @@ pub(crate) struct Init {
 #[derive(Debug, Args)]
 pub(crate) struct Add {
     /// Packs, each with an optional requirement: `neon`, `neon@1.1`, `neon@=1.1.0`
-    #[arg(value_name = "PACK[@REQ]", required_unless_present = "path")]
+    #[arg(value_name = "PACK[@REQ]", required_unless_present_any = ["path", "git"])]
     pub(crate) packs: Vec<String>,
-    /// Use the pack in this folder
+    /// Use the pack in this folder; with --git a folder in the repository
     #[arg(long, value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,
+    /// Use the pack in this git repository, at its newest commit unless one is named
+    #[arg(long, value_name = "URL")]
+    pub(crate) git: Option<String>,
+    /// The commit of --git
+    #[arg(long, value_name = "COMMIT", requires = "git", conflicts_with_all = ["tag", "branch"])]
+    pub(crate) rev: Option<String>,
+    /// The tag of --git
+    #[arg(long, value_name = "NAME", requires = "git", conflicts_with = "branch")]
+    pub(crate) tag: Option<String>,
+    /// The branch of --git; `exo update` moves to its newest commit
+    #[arg(long, value_name = "NAME", requires = "git")]
+    pub(crate) branch: Option<String>,
     /// For tests of this pack only
     #[arg(long)]
     pub(crate) dev: bool,
@@ -294,6 +307,16 @@ pub(crate) enum Trust {
     RawC,
     /// Tests that verification could not run
     Unrun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Package {
+    /// Only print the files that would be in the archive, with their sizes
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Folder for the archive; build/package in the project when left out
+    #[arg(short, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -18,12 +18,13 @@ mod new;
 mod outdated;
 mod output_manifest;
 mod pack_page;
+mod package;
 mod ready;
 mod remove;
 mod run;
 mod search;
 mod show;
-mod templates;
+pub(crate) mod templates;
 mod test;
 mod tree;
 mod update;
@@ -50,6 +51,7 @@ pub(crate) fn dispatch(command: Command, settings: &Settings, terminal: &Termina
         Command::Info(arguments) => search::info(&arguments.pack, settings, terminal),
         Command::Search(arguments) => search::run(&arguments.words, settings, terminal),
         Command::Audit(arguments) => audit::run(&arguments, settings, terminal),
+        Command::Package(arguments) => package::run(&arguments, settings, terminal),
         Command::Completions(arguments) => completions::run(&arguments, terminal),
         Command::Build(arguments) => build::run(&arguments, settings, terminal),
         Command::Cc(arguments) => cc::run(&arguments, settings, terminal),

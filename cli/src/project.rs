@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use exo_compiler::source::SourceFile;
-use exo_index::lockfile::Lockfile;
+use exo_index::lockfile::{Lockfile, Merge};
 use exo_index::manifest::Manifest;
 use exo_index::name::PackName;
 use exo_index::version::Version;
@@ -30,6 +30,8 @@ pub(crate) struct Project {
     pub(crate) lock: Option<Lockfile>,
     /// The lockfile's text as found, to tell whether it changes.
     pub(crate) lock_text: Option<String>,
+    /// The two sides of a lockfile that was left in the middle of a merge; `lock` is then what to prefer of them.
+    pub(crate) merge: Option<Merge>,
     /// Versions that must be chosen, whatever else would do: those of `exo update --precise`.
     pub(crate) pinned: BTreeMap<PackName, Version>,
 }

@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) format: Format,
     pub(crate) loudness: Loudness,
     pub(crate) locked: bool,
+    /// Nothing may be fetched.
+    pub(crate) offline: bool,
     /// Folder of the cache, without its version part; `None` where neither variables nor a home folder name one.
     pub(crate) cache: Option<PathBuf>,
     pub(crate) limits: Limits,
@@ -75,6 +77,7 @@ impl Settings {
                 (false, false) => Loudness::Normal,
             },
             locked: global.locked || global.frozen,
+            offline: global.offline || global.frozen,
             cache: cache_folder(&environment, &directory),
             limits: adjusted(limits(&environment)?, &global.limit)?,
             jobs: jobs(&environment)?,

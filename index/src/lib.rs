@@ -17,6 +17,7 @@ pub mod lockfile;
 pub mod package_map;
 
 pub mod archive;
+pub mod publication;
 
 pub mod resolve;
 

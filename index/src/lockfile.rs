@@ -4,7 +4,10 @@
 //! each dependency has a line of its own, so that merges touch only what changed.
 
 mod compare;
+mod merge;
 
+#[cfg(test)]
+mod merge_tests;
 #[cfg(test)]
 mod tests;
 
@@ -16,10 +19,12 @@ use std::str::FromStr;
 use serde::Deserialize;
 
 use crate::digest::{Blake3, Sha256};
+use crate::manifest::{GitSource, is_commit};
 use crate::name::{PackName, nearest};
 use crate::version::Version;
 
 pub use compare::Disagreement;
+pub use merge::{Disputed, Merge, conflict_marker, merge};
 
 /// The file name of a lockfile.
 pub const LOCK_FILE: &str = "Exo.lock";
@@ -67,12 +72,12 @@ pub enum LockedSource {
     Registry(String),
     /// A directory relative to the lockfile's: `path+../std`.
     Path(String),
-    /// A commit of a git repository: `git+URL#REV`.
+    /// A commit of a git repository: `git+URL?branch=main&path=packs/neon#COMMIT`.
     Git {
-        /// The repository.
-        url: String,
-        /// The commit.
-        rev: String,
+        /// What the manifest asks for.
+        source: GitSource,
+        /// The number of the commit, in full.
+        commit: String,
     },
 }
 
@@ -82,7 +87,7 @@ impl fmt::Display for LockedSource {
             Self::Builtin => f.write_str("builtin"),
             Self::Registry(url) => write!(f, "registry+{url}"),
             Self::Path(path) => write!(f, "path+{path}"),
-            Self::Git { url, rev } => write!(f, "git+{url}#{rev}"),
+            Self::Git { source, commit } => write!(f, "git+{source}#{commit}"),
         }
     }
 }
@@ -98,8 +103,12 @@ impl FromStr for LockedSource {
             Some(("registry", url)) if !url.is_empty() => Ok(Self::Registry(url.to_owned())),
             Some(("path", path)) if !path.is_empty() => Ok(Self::Path(path.to_owned())),
             Some(("git", rest)) => match rest.rsplit_once('#') {
-                Some((url, rev)) if !url.is_empty() && !rev.is_empty() => {
-                    Ok(Self::Git { url: url.to_owned(), rev: rev.to_owned() })
+                Some((source, commit)) if is_commit(commit) => {
+                    let source: GitSource = source.parse()?;
+                    if !source.reference.admits(commit) {
+                        return Err(format!("git source `{text}` names two commits"));
+                    }
+                    Ok(Self::Git { source, commit: commit.to_owned() })
                 }
                 Some(_) | None => Err(format!("git source `{text}` names no commit")),
             },
@@ -188,24 +197,9 @@ impl Lockfile {
             let message = "the lockfile contains a merge conflict".to_owned();
             return Err(LockError { message, span: Some(span), hint: Some(hint) });
         }
-        let FormatOnly { version } = toml::from_str(text).map_err(|error| unreadable(&error))?;
-        if version > LOCK_FORMAT {
-            return Err(LockError {
-                message: format!(
-                    "lockfile format {version} is newer than this version of exo, which reads up to {LOCK_FORMAT}"
-                ),
-                span: None,
-                hint: Some("update exo, or delete the lockfile and run `exo install`".to_owned()),
-            });
-        }
-        if version < 1 {
-            return Err(LockError::remake(format!("there is no lockfile format {version}")));
-        }
-        let raw: Raw = toml::from_str(text).map_err(|error| unreadable(&error))?;
-        let exo = Version::parse(&raw.exo).map_err(|error| LockError::remake(error.message))?;
+        let (exo, packs) = read(text)?;
         let mut lock = Self::new(exo);
-        for pack in raw.pack {
-            let pack = pack.check()?;
+        for pack in packs {
             if lock.packs.contains_key(&pack.name) {
                 return Err(LockError::remake(format!("pack `{}` is locked twice", pack.name)));
             }
@@ -315,6 +309,27 @@ impl RawPack {
     }
 }
 
+/// Reads the text of a lockfile, each pack for itself.
+fn read(text: &str) -> Result<(Version, Vec<LockedPack>), LockError> {
+    let FormatOnly { version } = toml::from_str(text).map_err(|error| unreadable(&error))?;
+    if version > LOCK_FORMAT {
+        return Err(LockError {
+            message: format!(
+                "lockfile format {version} is newer than this version of exo, which reads up to {LOCK_FORMAT}"
+            ),
+            span: None,
+            hint: Some("update exo, or delete the lockfile and run `exo install`".to_owned()),
+        });
+    }
+    if version < 1 {
+        return Err(LockError::remake(format!("there is no lockfile format {version}")));
+    }
+    let raw: Raw = toml::from_str(text).map_err(|error| unreadable(&error))?;
+    let exo = Version::parse(&raw.exo).map_err(|error| LockError::remake(error.message))?;
+    let packs = raw.pack.into_iter().map(RawPack::check).collect::<Result<_, _>>()?;
+    Ok((exo, packs))
+}
+
 /// Reads `algorithm:digits`; the algorithm is written down so that another can follow without a guess.
 fn digest<D: FromStr<Err = crate::digest::DigestError>>(
     algorithm: &str,
@@ -336,18 +351,6 @@ fn digest<D: FromStr<Err = crate::digest::DigestError>>(
 fn unreadable(error: &toml::de::Error) -> LockError {
     let first = error.message().lines().next().unwrap_or("invalid TOML").trim_end_matches('.');
     LockError { span: error.span(), ..LockError::remake(format!("the lockfile cannot be read: {first}")) }
-}
-
-/// The place of the first line that git leaves in an unfinished merge.
-fn conflict_marker(text: &str) -> Option<Range<usize>> {
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        if ["<<<<<<< ", ">>>>>>> "].iter().any(|marker| line.starts_with(marker)) {
-            return Some(start..start + line.trim_end().len());
-        }
-        start += line.len();
-    }
-    None
 }
 
 /// A string of TOML, always in double quotes and on one line.

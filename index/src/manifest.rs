@@ -5,7 +5,9 @@
 
 mod dependencies;
 mod edit;
+mod git;
 mod kernels;
+mod published;
 mod table;
 mod value;
 
@@ -24,7 +26,9 @@ use crate::version::{Requirement, Version};
 
 pub use dependencies::{Dependency, DependencySource};
 pub use edit::{DependencyKind, EditError, NewDependency, add_dependency, remove_dependency};
+pub use git::{GitProblem, GitReference, GitSource, git_path, git_url, is_commit};
 pub use kernels::{Kernel, Reference, Schedule, TargetReference};
+pub use published::published;
 use table::Section;
 pub use value::Value;
 
@@ -173,6 +177,23 @@ impl Manifest {
 
 /// A mistake in the TOML itself.
 fn syntax_error(error: &toml_edit::TomlError, text: &str) -> ManifestError {
+    if let Some((at, line)) = text
+        .lines()
+        .scan(0, |at, line| {
+            let start = *at;
+            *at += line.len() + 1;
+            Some((start, line))
+        })
+        .find(|(_, line)| line.starts_with("<<<<<<< "))
+    {
+        let hint =
+            Some("decide what it shall say and remove the markers; Exo.lock is then merged by itself".to_owned());
+        return ManifestError {
+            message: "the manifest contains a merge conflict".to_owned(),
+            span: at..at + line.len(),
+            hint,
+        };
+    }
     let message = error.message().lines().next().unwrap_or("invalid TOML").trim_end_matches('.');
     ManifestError {
         message: format!("not valid TOML: {message}"),

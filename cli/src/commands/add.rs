@@ -4,7 +4,10 @@ use std::path::{Component, Path, PathBuf};
 
 use exo_compiler::diagnostic::codes;
 use exo_compiler::source::SourceFile;
-use exo_index::manifest::{DependencyKind, DependencySource, MANIFEST_FILE, Manifest, NewDependency, add_dependency};
+use exo_index::manifest::{
+    DependencyKind, DependencySource, GitProblem, GitReference, GitSource, MANIFEST_FILE, Manifest, NewDependency,
+    add_dependency, git_path, git_url,
+};
 use exo_index::name::PackName;
 use exo_index::version::Requirement;
 use serde_json::json;
@@ -14,6 +17,7 @@ use crate::builtin_packs::Registry;
 use crate::commands::new::pack_name;
 use crate::commands::remove::edit_failure;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
+use crate::git;
 use crate::install::{self, plan};
 use crate::project::Project;
 use crate::project::read;
@@ -32,7 +36,10 @@ pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> 
     settings.may_change_lock("exo add")?;
     let (held, project) = Project::hold(settings, terminal)?;
     let registry = Registry::open(settings)?;
-    let wanted = wanted(arguments, settings, &project, &registry)?;
+    let wanted = match &arguments.git {
+        Some(url) => vec![wanted_git(arguments, url, settings, terminal)?],
+        None => wanted(arguments, settings, &project, &registry)?,
+    };
     let kind = if arguments.dev { DependencyKind::Dev } else { DependencyKind::Normal };
     let text = settle(settings, terminal, &project, &wanted, kind)?;
     let manifest = read::manifest(&SourceFile::new(project.layout.manifest_name.clone(), text.clone()))?;
@@ -132,23 +139,52 @@ fn wanted_path(arguments: &Add, path: &Path, settings: &Settings, project: &Proj
     }
     let file = SourceFile::new(manifest.display().to_string(), crate::filesystem::read_text(&manifest)?);
     let name = read::manifest(&file)?.pack.name.value;
-    let requirement = match arguments.packs.as_slice() {
-        [] => None,
+    let place = path.display();
+    let requirement = named(arguments, &name, &format!("`{place}`"), &format!("--path {place}"))?;
+    let source = DependencySource::Path(relative(project.root(), &folder)?);
+    Ok(Wanted { name, requirement, source })
+}
+
+/// The pack of a repository; without a commit, tag or branch the one that the repository offers now.
+fn wanted_git(arguments: &Add, url: &str, settings: &Settings, terminal: &Terminal) -> Outcome<Wanted> {
+    let usage = |option: &str, (message, hint): GitProblem| {
+        let failure = Failure::usage(format!("--{option}: {message}"));
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    };
+    git_url(url).map_err(|problem| usage("git", problem))?;
+    let path = arguments.path.as_ref().map(|path| path.to_string_lossy().trim_end_matches('/').to_string());
+    if let Some(path) = &path {
+        git_path(path).map_err(|problem| usage("path", problem))?;
+    }
+    let given = [("rev", &arguments.rev), ("tag", &arguments.tag), ("branch", &arguments.branch)];
+    let reference = match given.into_iter().find_map(|(key, value)| Some((key, value.as_ref()?))) {
+        Some((key, value)) => GitReference::parse(key, value).map_err(|problem| usage(key, problem))?,
+        None => GitReference::Rev(git::newest_commit(settings, terminal, url)?),
+    };
+    let source = GitSource { url: url.to_string(), reference, path };
+    let pack = git::pack(settings, terminal, &source, None, None)?;
+    let name = pack.manifest.pack.name.value;
+    let requirement = named(arguments, &name, &format!("`{url}`"), &format!("--git {url}"))?;
+    Ok(Wanted { name, requirement, source: DependencySource::Git(source) })
+}
+
+/// The requirement for a pack whose name is known from its own manifest; the name may be given too, and must be that.
+fn named(arguments: &Add, name: &PackName, place: &str, options: &str) -> Outcome<Option<String>> {
+    match arguments.packs.as_slice() {
+        [] => Ok(None),
         [text] => {
             let (given, requirement) = split(text);
             if given != name.as_str() {
-                return Err(Failure::refused(format!(
-                    "the pack in `{}` is called `{name}`, not `{given}`",
-                    path.display()
-                ))
-                .hint(format!("write `exo add {name} --path {}`", path.display())));
+                return Err(Failure::refused(format!("the pack in {place} is called `{name}`, not `{given}`"))
+                    .hint(format!("write `exo add {name} {options}`")));
             }
-            requirement.map(str::to_string)
+            Ok(requirement.map(str::to_string))
         }
-        _ => return Err(Failure::usage("--path goes with one pack").hint("run `exo add` once for each folder")),
-    };
-    let source = DependencySource::Path(relative(project.root(), &folder)?);
-    Ok(Wanted { name, requirement, source })
+        _ => Err(Failure::usage("--path and --git go with one pack").hint("run `exo add` once for each")),
+    }
 }
 
 /// `folder` as seen from `root`, with `/` between the parts, since that is what stands in a manifest.

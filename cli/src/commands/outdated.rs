@@ -23,13 +23,16 @@ struct Row {
 pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let mut project = Project::open(settings)?;
     let locked = plan::resolve(settings, terminal, &project, &project.manifest)?;
-    project.lock = None;
+    // What a branch has by now is asked by `exo update`; this command fetches nothing.
+    if let Some(lock) = &mut project.lock {
+        lock.packs.retain(|_, pack| matches!(pack.source, LockedSource::Git { .. }));
+    }
     let unlocked = Settings { locked: false, ..settings.clone() };
     let allowed = plan::resolve(&unlocked, terminal, &project, &project.manifest)?;
     let registry = Registry::open(settings)?;
     let mut rows = Vec::new();
     for (name, pack) in &locked.packs {
-        if matches!(pack.source, LockedSource::Path(_)) {
+        if matches!(pack.source, LockedSource::Path(_) | LockedSource::Git { .. }) {
             continue;
         }
         let releases = registry.versions(name).map(|found| found.version()).filter(|version| !version.is_prerelease());

@@ -135,7 +135,8 @@ fn manifest(name: &PackName, kind: Kind, with_kernel: bool) -> String {
     text
 }
 
-fn readme(name: &PackName, kind: Kind) -> String {
+/// The README of a fresh project, which says nothing about the pack yet.
+pub(crate) fn readme(name: &PackName, kind: Kind) -> String {
     let about = match kind {
         Kind::Target => "A target: instructions, memories and the value that describes the machine.",
         Kind::Schedule => "Scheduling functions.",

@@ -91,7 +91,13 @@ fn changes(before: Option<&Lockfile>, after: &Lockfile) -> Vec<String> {
         (Some(old), Some(new)) if old.version != new.version => {
             Some(format!("{name} {} -> {}", old.version, new.version))
         }
-        (Some(_), Some(_)) | (None, None) => None,
+        (Some(old), Some(new)) => match (&old.source, &new.source) {
+            (LockedSource::Git { commit: before, .. }, LockedSource::Git { commit: after, .. }) if before != after => {
+                Some(format!("{name} {}: commit {before} -> {after}", new.version))
+            }
+            _ => None,
+        },
+        (None, None) => None,
     };
     names.into_iter().filter_map(line).collect()
 }

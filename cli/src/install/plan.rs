@@ -27,7 +27,7 @@ use crate::project::Project;
 use crate::project::read;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
-use path_packs::PathPacks;
+use path_packs::{Origin, PathPacks, Reader};
 
 /// One pack that is used, with its files at hand.
 #[derive(Clone, Debug)]
@@ -62,6 +62,16 @@ impl Instance {
             location: self.location.clone(),
             display_prefix: self.display_prefix.clone(),
         }
+    }
+
+    /// The project's own pack as it is in its archive, unpacked into the cache.
+    pub(crate) fn of_archive(project: &Project, cache: &Cache, tree: Blake3) -> Outcome<Self> {
+        let folder = Tree::folder_of(cache, &tree);
+        Ok(Instance {
+            tree,
+            location: Location::Tree { folder, digest: tree.to_string() },
+            ..Self::of_project(project)?
+        })
     }
 
     /// The project's own pack as something to verify.
@@ -132,7 +142,7 @@ pub(crate) fn plan(
     manifest: &Manifest,
 ) -> Outcome<Plan> {
     let registry = Registry::open(settings)?;
-    let paths = path_packs::collect(project.root(), &project.layout.manifest_name, manifest)?;
+    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, manifest)?;
     let lock = settle(settings, terminal, &registry, project, manifest, &paths)?;
     let mut instances = Vec::new();
     for name in order(&lock).dependencies_first() {
@@ -150,8 +160,12 @@ pub(crate) fn resolve(
     project: &Project,
     manifest: &Manifest,
 ) -> Outcome<Lockfile> {
-    let paths = path_packs::collect(project.root(), &project.layout.manifest_name, manifest)?;
+    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, manifest)?;
     settle(settings, terminal, &Registry::open(settings)?, project, manifest, &paths)
+}
+
+fn reader<'a>(settings: &'a Settings, terminal: &'a Terminal, project: &'a Project) -> Reader<'a> {
+    Reader { settings, terminal, root: project.root(), lock: project.lock.as_ref() }
 }
 
 fn order(lock: &Lockfile) -> Resolution {
@@ -171,7 +185,10 @@ fn settle(
     paths: &PathPacks,
 ) -> Outcome<Lockfile> {
     let exo = running_exo()?;
-    let stale = staleness::reasons(project.lock.as_ref(), manifest, paths, &exo);
+    let mut stale = staleness::reasons(project.lock.as_ref(), manifest, paths, &exo);
+    if let Some(merge) = &project.merge {
+        stale = vec![format!("{LOCK_FILE} contains a merge conflict: {merge}")];
+    }
     if stale.is_empty()
         && let Some(lock) = &project.lock
     {
@@ -206,7 +223,33 @@ fn settle(
         request.preferred = lock.packs.iter().map(|(name, pack)| (name.clone(), pack.version.clone())).collect();
     }
     let resolution = solve(&request, registry).map_err(|error| resolution_failure(&error))?;
-    locked(&resolution, registry, paths, exo)
+    let lock = locked(&resolution, registry, paths, exo)?;
+    same_content(project.lock.as_ref(), &lock)?;
+    if let Some(merge) = &project.merge {
+        terminal.status("Merging", &format!("{LOCK_FILE}: {merge}"));
+        for disputed in &merge.disputed {
+            let chosen = lock.packs.get(&disputed.name).map(|pack| &pack.version);
+            terminal.note(&format!("           {}", disputed.outcome(chosen)));
+        }
+    }
+    Ok(lock)
+}
+
+/// A version that stays has the content that was locked, whatever else moves.
+fn same_content(before: Option<&Lockfile>, after: &Lockfile) -> Outcome<()> {
+    for pack in after.packs.values() {
+        let old = before.and_then(|lock| lock.packs.get(&pack.name));
+        if let Some(old) = old.filter(|old| old.version == pack.version && old.source == pack.source)
+            && old.tree != pack.tree
+        {
+            let text = |digest: Option<Blake3>| digest.map_or("none".to_string(), |digest| digest.to_string());
+            return Err(Failure::refused(format!("`{} {}` is not what {LOCK_FILE} recorded", pack.name, pack.version))
+                .code(codes::DIGEST)
+                .note(format!("its files have BLAKE3 {}\nthe lockfile says    {}", text(pack.tree), text(old.tree)))
+                .hint("the pack or the lockfile was changed; if you trust what there is now, run `exo remove` and `exo add` for it"));
+        }
+    }
+    Ok(())
 }
 
 fn resolution_failure(error: &ResolveError<NoSource>) -> Box<Failure> {
@@ -236,7 +279,7 @@ fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: 
     let mut lock = Lockfile::new(exo);
     for (name, pack) in &resolution.packs {
         let (source, archive, tree) = match (paths.packs.get(name), registry.get(name, &pack.version)) {
-            (Some(path), _) => (LockedSource::Path(path.text.clone()), None, None),
+            (Some(path), _) => (path.locked_source(), None, path.locked_tree()),
             (None, Some(found)) => (LockedSource::Builtin, Some(found.sha256), Some(found.tree)),
             (None, None) => return Err(Failure::bug(format!("`{name} {}` was chosen but is nowhere", pack.version))),
         };
@@ -265,12 +308,21 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
         display_prefix,
     };
     match (&locked.source, locked.archive, locked.tree) {
-        (LockedSource::Path(_), _, _) => {
+        (LockedSource::Path(_) | LockedSource::Git { .. }, _, _) => {
             let path =
                 paths.packs.get(&locked.name).ok_or_else(|| Failure::bug("a path pack was locked but not read"))?;
-            let tree = digest_of(&content_of_folder(&path.folder)?);
-            let location = Location::Folder { folder: path.folder.clone(), digest: Some(tree.to_string()) };
-            Ok(made(tree, &path.manifest, location, format!("{}/", path.text)))
+            match &path.origin {
+                Origin::Folder(folder) => {
+                    let tree = digest_of(&content_of_folder(folder)?);
+                    let location = Location::Folder { folder: folder.clone(), digest: Some(tree.to_string()) };
+                    Ok(made(tree, &path.manifest, location, format!("{}/", path.text)))
+                }
+                Origin::Git { tree, .. } => {
+                    let folder = Tree::folder_of(cache, tree);
+                    let location = Location::Tree { folder, digest: tree.to_string() };
+                    Ok(made(*tree, &path.manifest, location, format!("{}/", locked.name)))
+                }
+            }
         }
         (LockedSource::Builtin, Some(archive), Some(digest)) => {
             let tree = unpack(cache, registry, &locked.name, &locked.version, &archive, &digest)?;
@@ -279,9 +331,10 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
             let location = Location::Tree { folder, digest: digest.to_string() };
             Ok(made(digest, &manifest, location, format!("{}/", locked.name)))
         }
-        (LockedSource::Builtin | LockedSource::Registry(_) | LockedSource::Git { .. }, _, _) => Err(Failure::refused(
-            format!("`{}` is locked from `{}`, which this exo cannot fetch", locked.name, locked.source),
-        )
+        (LockedSource::Builtin | LockedSource::Registry(_), _, _) => Err(Failure::refused(format!(
+            "`{}` is locked from `{}`, which this exo cannot fetch",
+            locked.name, locked.source
+        ))
         .code(codes::LOCK)
         .hint("use the exo version that wrote the lockfile, or take the pack from a folder with `path = \"…\"`")),
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use exo_compiler::diagnostic::{Diagnostic, codes};
 use exo_compiler::source::{SourceFile, Span};
-use exo_index::lockfile::{LOCK_FILE, LockError, Lockfile};
+use exo_index::lockfile::{LOCK_FILE, LockError, Lockfile, Merge};
 use exo_index::manifest::{Manifest, ManifestError};
 
 use crate::failure::{Failure, Outcome, count};
@@ -37,8 +37,19 @@ fn parse(layout: Layout, manifest_text: String, lock_text: Option<String>) -> Ou
     // The nearest manifest upwards need not be the one that was meant.
     let manifest = manifest(&manifest_file)
         .map_err(|failure| failure.note(format!("the project is `{}`", layout.root.display())))?;
-    let lock = lock_text.as_deref().map(|text| Lockfile::parse(text).map_err(|error| lock_failure(text, error)));
-    Ok(Project { layout, manifest, manifest_file, lock: lock.transpose()?, lock_text, pinned: Default::default() })
+    let (lock, merge) = match lock_text.as_deref() {
+        None => (None, None),
+        Some(text) => lockfile(text).map_err(|error| lock_failure(text, error))?,
+    };
+    Ok(Project { layout, manifest, manifest_file, lock, lock_text, merge, pinned: Default::default() })
+}
+
+/// A lockfile, or what to prefer of the two sides of an unfinished merge.
+fn lockfile(text: &str) -> Result<(Option<Lockfile>, Option<Merge>), LockError> {
+    match exo_index::lockfile::merge(text)? {
+        Some(merge) => Ok((Some(merge.preferred.clone()), Some(merge))),
+        None => Ok((Some(Lockfile::parse(text)?), None)),
+    }
 }
 
 /// Reads a manifest; all of its mistakes come back together.

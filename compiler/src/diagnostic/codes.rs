@@ -113,6 +113,8 @@ codes! {
         "No choice of versions meets every requirement, or a pack is not known at all. The note gives the chain of requirements that leads there.";
     DIGEST = "E0609", "content differs from its digest",
         "An archive or an installed file is not what the index or the lockfile recorded: damaged on disk, or changed by someone. `exo cache verify --repair` removes damaged entries of the cache; the next install makes them again.";
+    PACKAGE = "E0610", "pack is not ready to be published",
+        "Something that a published pack must have is missing, or something is in it that others must not see or cannot get: no README of its own, no description, no licence as an SPDX expression, a dependency without a version, a text that looks like a password or a token. Each is listed with its file and line; `exo package --list` shows what would be in the archive.";
 }
 
 /// The entry of a code, given as text (`E0302`, any case).

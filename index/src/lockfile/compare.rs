@@ -70,7 +70,7 @@ impl fmt::Display for Disagreement {
                     DependencySource::Default => f.write_str("the registry in use"),
                     DependencySource::Registry(url) => write!(f, "the registry `{url}`"),
                     DependencySource::Path(path) => write!(f, "the directory `{path}`"),
-                    DependencySource::Git { url, rev } => write!(f, "`{url}` at `{rev}`"),
+                    DependencySource::Git(git) => write!(f, "`{}` at {}", git.url, git.reference),
                 }
             }
             Self::Unneeded { name, locked } => write!(f, "`{name} {locked}` is locked, but nothing needs it"),
@@ -129,21 +129,17 @@ impl Lockfile {
     }
 }
 
-/// Whether a locked source is what a dependency asks for. A branch or tag locks to some commit, so revisions may differ
-/// when the manifest names no commit.
+/// Whether a locked source is what a dependency asks for. Which commit a branch or tag was locked to plays no part.
 fn same_source(wanted: &DependencySource, locked: &LockedSource) -> bool {
     match (wanted, locked) {
         (DependencySource::Default, LockedSource::Builtin | LockedSource::Registry(_)) => true,
         (DependencySource::Registry(a), LockedSource::Registry(b))
         | (DependencySource::Path(a), LockedSource::Path(b)) => a == b,
-        (DependencySource::Git { url, rev }, LockedSource::Git { url: locked_url, rev: locked_rev }) => {
-            let is_commit = rev.len() >= 7 && rev.bytes().all(|b| b.is_ascii_hexdigit());
-            url == locked_url && (!is_commit || locked_rev.starts_with(rev.as_str()))
-        }
+        (DependencySource::Git(wanted), LockedSource::Git { source, .. }) => wanted == source,
         (DependencySource::Default, LockedSource::Path(_) | LockedSource::Git { .. })
         | (DependencySource::Registry(_), LockedSource::Builtin | LockedSource::Path(_) | LockedSource::Git { .. })
         | (DependencySource::Path(_), LockedSource::Builtin | LockedSource::Registry(_) | LockedSource::Git { .. })
-        | (DependencySource::Git { .. }, LockedSource::Builtin | LockedSource::Registry(_) | LockedSource::Path(_)) => {
+        | (DependencySource::Git(_), LockedSource::Builtin | LockedSource::Registry(_) | LockedSource::Path(_)) => {
             false
         }
     }

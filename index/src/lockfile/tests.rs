@@ -33,7 +33,7 @@ fn sample() -> Lockfile {
         LockedSource::Registry("https://packs.example.org".into()),
         &["std", "neon"],
     ));
-    let git = LockedSource::Git { url: "https://e.org/a \"b\\\n".into(), rev: "abc123".into() };
+    let git = format!("git+https://e.org/a?branch=main&path=p/q#{}", "0123456789".repeat(4)).parse().unwrap();
     lock.insert(locked("far", "0.1.0-rc.1", git, &[]));
     lock
 }
@@ -88,7 +88,7 @@ fn refuses_unsound_texts() {
         (text.replace("sha256:", "md5:"), "must start with `sha256:`"),
         (text.replace(&tree, "tree = \"blake3:00\"\n"), "64 lower-case"),
         (text.replace("source = \"builtin\"", "source = \"floppy\""), "not a source"),
-        (text.replace("#abc123", ""), "names no commit"),
+        (text.replace(&format!("#{}", "0123456789".repeat(4)), ""), "names no commit"),
         (text.replace("exo = ", "exe = "), "cannot be read"),
         (text.replace("raw-c", "rawc"), "cannot be read"),
         (text.replace("    \"std\",\n", "    \"std\",\n    \"std\",\n"), "twice"),
@@ -118,7 +118,7 @@ fn manifest(dependencies: &str) -> Manifest {
 #[test]
 fn agrees_with_a_manifest_it_fits() {
     let fits = manifest(
-        "far = { git = \"https://e.org/a \\\"b\\\\\\n\", rev = \"main\" }\n\"@arm/sve\" = { version = \"2\", registry = \"https://packs.example.org\" }\n",
+        "far = { git = \"https://e.org/a\", branch = \"main\", path = \"p/q\" }\n\"@arm/sve\" = { version = \"2\", registry = \"https://packs.example.org\" }\n",
     );
     assert_eq!(sample().disagreements(&fits), []);
 }
@@ -141,14 +141,20 @@ fn names_every_disagreement() {
 }
 
 #[test]
-fn a_commit_in_the_manifest_must_be_the_locked_one() {
+fn a_git_source_is_what_the_manifest_asks_for() {
     let mut lock = Lockfile::new(Version::new(0, 1, 0));
-    let git = LockedSource::Git { url: "u".into(), rev: "0123456789abcdef".into() };
+    let commit = "0123456789".repeat(4);
+    let git = format!("git+https://u/x?branch=main#{commit}").parse().unwrap();
     lock.insert(locked("far", "0.1.0-rc.1", git, &[]));
-    assert!(lock.disagreements(&manifest("far = { git = \"u\", rev = \"0123456\" }")).is_empty());
-    assert!(lock.disagreements(&manifest("far = { git = \"u\", rev = \"v1\" }")).is_empty());
-    assert_eq!(lock.disagreements(&manifest("far = { git = \"u\", rev = \"1123456\" }")).len(), 1);
-    assert_eq!(lock.disagreements(&manifest("far = { git = \"w\", rev = \"0123456\" }")).len(), 1);
+    let differ = |rest: &str| lock.disagreements(&manifest(&format!("far = {{ {rest} }}"))).len();
+    assert_eq!(differ("git = \"https://u/x\", branch = \"main\""), 0);
+    assert_eq!(differ("git = \"https://u/x\", branch = \"next\""), 1);
+    assert_eq!(differ("git = \"https://u/x\", rev = \"0123456\""), 1);
+    assert_eq!(differ("git = \"https://u/y\", branch = \"main\""), 1);
+    assert_eq!(differ("git = \"https://u/x\", branch = \"main\", path = \"p\""), 1);
+    for wrong in ["git+https://u/x?branch=main#0123", "git+https://u/x?rev=1123456#COMMIT", "git+https://u/x#COMMIT"] {
+        assert!(wrong.replace("COMMIT", &commit).parse::<LockedSource>().is_err(), "{wrong}");
+    }
 }
 
 #[test]
@@ -177,7 +183,7 @@ proptest! {
                 0 => LockedSource::Builtin,
                 1 => LockedSource::Registry(text.clone()),
                 2 => LockedSource::Path(text.clone()),
-                _ => LockedSource::Git { url: text.clone(), rev: "0123abc".into() },
+                _ => format!("git+https://h/x?tag=v1#{}", "ab".repeat(20)).parse().unwrap(),
             };
             let mut entry = locked(pack, "1.0.0", source, &[]);
             let needs = needs.iter().map(|index| names[index.index(names.len())]).filter(|needed| *needed != pack);

@@ -6,6 +6,7 @@ use std::ops::Range;
 use toml_edit::Item;
 
 use super::Spanned;
+use super::git::{GitReference, GitSource, git_path, git_url};
 use super::table::{Section, describe};
 use crate::name::PackName;
 use crate::version::{Requirement, Version};
@@ -35,12 +36,7 @@ pub enum DependencySource {
     /// A directory, relative to that of the manifest, with `/` between its parts.
     Path(String),
     /// A git repository at one commit.
-    Git {
-        /// The repository.
-        url: String,
-        /// The commit, branch or tag.
-        rev: String,
-    },
+    Git(GitSource),
 }
 
 impl Dependency {
@@ -48,7 +44,7 @@ impl Dependency {
     /// there is one version to be had, and the manifest chose it.
     pub fn accepts(&self, version: &Version) -> bool {
         let fixed = match self.source {
-            DependencySource::Path(_) | DependencySource::Git { .. } => true,
+            DependencySource::Path(_) | DependencySource::Git(_) => true,
             DependencySource::Default | DependencySource::Registry(_) => false,
         };
         (fixed && self.requirement.is_any()) || self.requirement.matches(version)
@@ -136,9 +132,12 @@ fn read_source(entry: &mut Section<'_, '_>) -> Option<DependencySource> {
     let registry = entry.string("registry");
     let path = entry.string("path");
     let git = entry.string("git");
-    let rev = entry.string("rev");
-    let given: Vec<(&str, &Spanned<String>)> = [("registry", &registry), ("path", &path), ("git", &git)]
+    let references: Vec<(&'static str, Spanned<String>)> =
+        ["rev", "tag", "branch"].into_iter().filter_map(|key| Some((key, entry.string(key)?))).collect();
+    let given: Vec<(&str, &Spanned<String>)> = [("registry", &registry), ("git", &git), ("path", &path)]
         .into_iter()
+        // The path of a git dependency is a folder in the repository.
+        .filter(|(key, value)| *key != "path" || git.is_none() || value.is_none())
         .filter_map(|(key, value)| value.as_ref().map(|value| (key, value)))
         .collect();
     if let [(first, _), (second, value), ..] = given.as_slice() {
@@ -152,29 +151,62 @@ fn read_source(entry: &mut Section<'_, '_>) -> Option<DependencySource> {
             return None;
         }
     }
-    match (git, rev) {
-        (Some(url), Some(rev)) if !rev.value.is_empty() => {
-            Some(DependencySource::Git { url: url.value, rev: rev.value })
-        }
-        (Some(url), _) => {
-            let hint = "add `rev = \"…\"`, a commit: a branch or nothing at all would not stay the same".to_owned();
-            entry.error("a git dependency needs `rev`".to_owned(), url.span, Some(hint));
+    if let Some(url) = git {
+        return read_git(entry, url, references, path).map(DependencySource::Git);
+    }
+    if let Some((key, value)) = references.into_iter().next() {
+        entry.error(format!("`{key}` without `git` has no meaning"), value.span, None);
+        return None;
+    }
+    match (path, registry) {
+        (Some(path), _) if path.value.contains('\\') => {
+            let hint = format!("write `{}`, which works everywhere", path.value.replace('\\', "/"));
+            entry.error("the path of a dependency contains `\\`".to_owned(), path.span, Some(hint));
             None
         }
-        (None, Some(rev)) => {
-            entry.error("`rev` without `git` has no meaning".to_owned(), rev.span, None);
+        (Some(path), _) => Some(DependencySource::Path(path.value)),
+        (None, Some(registry)) => Some(DependencySource::Registry(registry.value)),
+        (None, None) => Some(DependencySource::Default),
+    }
+}
+
+/// Reads a repository and what of it; `None` only together with an error.
+fn read_git(
+    entry: &mut Section<'_, '_>,
+    url: Spanned<String>,
+    references: Vec<(&'static str, Spanned<String>)>,
+    path: Option<Spanned<String>>,
+) -> Option<GitSource> {
+    if let Err((message, hint)) = git_url(&url.value) {
+        entry.error(message, url.span, hint);
+        return None;
+    }
+    if let Some(path) = &path
+        && let Err((message, hint)) = git_path(&path.value)
+    {
+        entry.error(message, path.span.clone(), hint);
+        return None;
+    }
+    let mut references = references.into_iter();
+    let Some((key, value)) = references.next() else {
+        let hint = "add `rev = \"…\"` (a commit), `tag = \"…\"` or `branch = \"…\"`".to_owned();
+        entry.error("a git dependency does not say which commit".to_owned(), url.span, Some(hint));
+        return None;
+    };
+    if let Some((other, value)) = references.next() {
+        entry.error(
+            format!("both `{key}` and `{other}` say which commit"),
+            value.span,
+            Some("keep one of them".to_owned()),
+        );
+        return None;
+    }
+    match GitReference::parse(key, &value.value) {
+        Ok(reference) => Some(GitSource { url: url.value, reference, path: path.map(|path| path.value) }),
+        Err((message, hint)) => {
+            entry.error(message, value.span, hint);
             None
         }
-        (None, None) => match (path, registry) {
-            (Some(path), _) if path.value.contains('\\') => {
-                let hint = format!("write `{}`, which works everywhere", path.value.replace('\\', "/"));
-                entry.error("the path of a dependency contains `\\`".to_owned(), path.span, Some(hint));
-                None
-            }
-            (Some(path), _) => Some(DependencySource::Path(path.value)),
-            (None, Some(registry)) => Some(DependencySource::Registry(registry.value)),
-            (None, None) => Some(DependencySource::Default),
-        },
     }
 }
 

@@ -125,12 +125,12 @@ pub fn remove_dependency(text: &str, kind: DependencyKind, name: &PackName) -> R
 }
 
 /// The document to edit.
-fn parse_mutable(text: &str) -> Result<DocumentMut, EditError> {
+pub(super) fn parse_mutable(text: &str) -> Result<DocumentMut, EditError> {
     text.parse::<DocumentMut>().map_err(|error| EditError::Before(vec![super::syntax_error(&error, text)]))
 }
 
 /// The text of an edited document, provided it still is a manifest.
-fn checked(document: &DocumentMut) -> Result<String, EditError> {
+pub(super) fn checked(document: &DocumentMut) -> Result<String, EditError> {
     let text = document.to_string();
     Manifest::parse(&text).map_err(EditError::After)?;
     Ok(text)
@@ -150,9 +150,12 @@ fn value_of(new: &NewDependency) -> Value {
         DependencySource::Path(path) => {
             table.insert("path", Value::from(path.as_str()));
         }
-        DependencySource::Git { url, rev } => {
-            table.insert("git", Value::from(url.as_str()));
-            table.insert("rev", Value::from(rev.as_str()));
+        DependencySource::Git(git) => {
+            table.insert("git", Value::from(git.url.as_str()));
+            table.insert(git.reference.key(), Value::from(git.reference.value()));
+            if let Some(path) = &git.path {
+                table.insert("path", Value::from(path.as_str()));
+            }
         }
     }
     Value::InlineTable(table)
@@ -166,7 +169,7 @@ fn replace(existing: &mut Item, new: &NewDependency) {
     }
     if let Some(table) = existing.as_table_mut() {
         // A `[dependencies.name]` section keeps its form: only its keys change.
-        for key in ["version", "registry", "path", "git", "rev"] {
+        for key in ["version", "registry", "path", "git", "rev", "tag", "branch"] {
             table.remove(key);
         }
         match value {

@@ -90,7 +90,7 @@ fn reads_everything() {
     assert!(manifest.dependencies[2].requirement.is_any());
     assert_eq!(
         manifest.dependencies[3].source,
-        DependencySource::Git { url: "https://example.org/far".into(), rev: "0123abc".into() }
+        DependencySource::Git("https://example.org/far?rev=0123abc".parse().unwrap())
     );
     assert_eq!(manifest.dependencies[4].requirement, Requirement::parse("2").unwrap());
     assert_eq!(manifest.dev_dependencies[0].name.as_str(), "bench");
@@ -177,8 +177,12 @@ fn refuses_dependencies_that_mean_nothing_or_too_much() {
     let cases = [
         ("x = { registry = \"r\" }", "neither which version"),
         ("x = {}", "neither which version"),
-        ("x = { path = \"a\", git = \"b\" }", "both `path` and `git`"),
-        ("x = { git = \"b\" }", "needs `rev`"),
+        ("x = { path = \"a\", registry = \"b\" }", "both `registry` and `path`"),
+        ("x = { git = \"https://h/b\" }", "does not say which commit"),
+        ("x = { git = \"https://h/b\", tag = \"a\", branch = \"b\" }", "both `tag` and `branch`"),
+        ("x = { git = \"https://h/b\", rev = \"main\" }", "`main` is not a commit"),
+        ("x = { git = \"--upload-pack=x\", rev = \"0123abc\" }", "has no protocol"),
+        ("x = { git = \"https://h/b\", tag = \"v1\", path = \"../x\" }", "no path of a folder"),
         ("x = { version = \"1\", rev = \"b\" }", "`rev` without `git`"),
         ("x = { path = \"..\\\\x\" }", "contains `\\`"),
         ("x = { path = \"\" }", "`path` is empty"),
@@ -276,11 +280,13 @@ fn adds_last_when_the_section_is_not_sorted() {
 #[test]
 fn adds_a_missing_section() {
     let text = pack("");
-    let git = DependencySource::Git { url: "https://e.org/x".into(), rev: "abc".into() };
+    let git = DependencySource::Git("https://e.org/x?rev=0123abc".parse().unwrap());
     let added = add_dependency(&text, DependencyKind::Dev, &new("x", Some("1"), git)).unwrap();
     assert_eq!(
         added,
-        format!("{text}\n[dev-dependencies]\nx = {{ version = \"1\", git = \"https://e.org/x\", rev = \"abc\" }}\n")
+        format!(
+            "{text}\n[dev-dependencies]\nx = {{ version = \"1\", git = \"https://e.org/x\", rev = \"0123abc\" }}\n"
+        )
     );
 }
 

@@ -5,8 +5,11 @@
 mod atomicity;
 mod building;
 mod conventions;
+mod git;
 mod installing;
 mod interruption;
+mod merging;
+mod packaging;
 mod projects;
 mod resolving;
 mod updating;

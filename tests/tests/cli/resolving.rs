@@ -90,13 +90,6 @@ fn path_packs_are_followed_and_their_mistakes_placed() {
 }
 
 #[test]
-fn sources_that_cannot_be_fetched_are_refused() {
-    let sandbox = registry();
-    sandbox.project("[dependencies]\nfar = { git = \"https://example.org/far\", rev = \"0123456789abcdef\" }\n");
-    sandbox.run(&["tree"]).exits(1).says(&["takes `far` from the git repository", "path = "]);
-}
-
-#[test]
 fn a_pack_for_another_exo_is_not_chosen() {
     let sandbox = registry();
     sandbox.pack("std", "1.9.0", "", &[("src/lib.exo", "")]);

@@ -1,31 +1,89 @@
-//! Packs that are used from folders: those of the project's manifest, and those of their manifests.
+//! Packs with one version to choose from: those in folders and in git repositories, of the project's manifest and of their own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use exo_compiler::diagnostic::codes;
 use exo_compiler::source::SourceFile;
-use exo_index::manifest::{DependencySource, MANIFEST_FILE, Manifest};
+use exo_index::digest::Blake3;
+use exo_index::lockfile::{LockedSource, Lockfile};
+use exo_index::manifest::{DependencySource, GitSource, MANIFEST_FILE, Manifest, git_path};
 use exo_index::name::PackName;
 
 use crate::failure::{Failure, Outcome};
 use crate::filesystem;
+use crate::git;
 use crate::project::read;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
 
 /// One such pack.
 #[derive(Debug)]
 pub(super) struct PathPack {
-    /// The path as the lockfile has it: relative to the project.
+    /// Where it is, for messages; of a folder the path as the lockfile has it, relative to the project.
     pub(super) text: String,
-    /// The folder itself.
-    pub(super) folder: PathBuf,
+    pub(super) origin: Origin,
     pub(super) manifest: Manifest,
+}
+
+/// Where the files of such a pack are.
+#[derive(Debug)]
+pub(super) enum Origin {
+    Folder(PathBuf),
+    /// In the cache, as they were at a commit.
+    Git {
+        source: GitSource,
+        commit: String,
+        tree: Blake3,
+    },
+}
+
+impl PathPack {
+    pub(super) fn locked_source(&self) -> LockedSource {
+        match &self.origin {
+            Origin::Folder(_) => LockedSource::Path(self.text.clone()),
+            Origin::Git { source, commit, .. } => LockedSource::Git { source: source.clone(), commit: commit.clone() },
+        }
+    }
+
+    /// The digest that the lockfile has; files of a folder may change.
+    pub(super) fn locked_tree(&self) -> Option<Blake3> {
+        match &self.origin {
+            Origin::Folder(_) => None,
+            Origin::Git { tree, .. } => Some(*tree),
+        }
+    }
 }
 
 /// All of them, by name.
 #[derive(Debug, Default)]
 pub(super) struct PathPacks {
     pub(super) packs: BTreeMap<PackName, PathPack>,
+}
+
+/// Where a dependency is, as seen from the project.
+enum Place {
+    Folder(String),
+    /// A path inside of a repository means the same commit as that of the pack that names it.
+    Git {
+        source: GitSource,
+        commit: Option<String>,
+    },
+}
+
+/// A dependency still to be looked at: who asks, for what, from where.
+struct Wanted {
+    asking: String,
+    name: PackName,
+    place: Place,
+}
+
+/// What the readings need besides the manifests.
+pub(super) struct Reader<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) terminal: &'a Terminal,
+    pub(super) root: &'a Path,
+    pub(super) lock: Option<&'a Lockfile>,
 }
 
 /// `inner` as seen from where `outer` is seen from, without `a/..` in it.
@@ -46,54 +104,122 @@ fn joined(outer: &str, inner: &str) -> String {
     if outer.starts_with('/') { format!("/{rest}") } else { rest }
 }
 
-/// Reads the manifests of all path dependencies, those for development of the project included.
-pub(super) fn collect(root: &Path, manifest_name: &str, manifest: &Manifest) -> Outcome<PathPacks> {
-    let mut found = PathPacks::default();
-    // Who asks, relative to the project, and what for.
-    let mut open: Vec<(String, PackName, String)> = Vec::new();
-    for dependency in manifest.all_dependencies() {
-        enqueue(&mut open, "", manifest_name, &dependency.name, &dependency.source)?;
-    }
-    while let Some((asking, name, text)) = open.pop() {
-        let folder = root.join(&text);
-        if let Some(known) = found.packs.get(&name) {
-            if same(&known.folder, &folder) {
+impl Reader<'_> {
+    /// Reads the manifests of all such dependencies, those for development of the project included.
+    pub(super) fn collect(&self, manifest_name: &str, manifest: &Manifest) -> Outcome<PathPacks> {
+        let mut found = PathPacks::default();
+        let mut open: Vec<Wanted> = Vec::new();
+        for dependency in manifest.all_dependencies() {
+            enqueue(&mut open, None, manifest_name, &dependency.name, &dependency.source)?;
+        }
+        while let Some(wanted) = open.pop() {
+            if let Some(known) = found.packs.get(&wanted.name) {
+                self.same_place(known, &wanted)?;
                 continue;
             }
-            return Err(Failure::refused(format!("`{name}` comes from two folders, `{}` and `{text}`", known.text))
-                .code(codes::RESOLUTION)
-                .hint("one version of a pack is used in one project; name the same folder in both manifests"));
+            let pack = match &wanted.place {
+                Place::Folder(text) => read_pack(&wanted, text, &self.root.join(text))?,
+                Place::Git { source, commit } => self.fetched(&wanted, source, commit.as_deref())?,
+            };
+            let asking = format!("{}/{MANIFEST_FILE}", pack.text);
+            for dependency in &pack.manifest.dependencies {
+                enqueue(&mut open, Some(&pack), &asking, &dependency.name, &dependency.source)?;
+            }
+            found.packs.insert(wanted.name, pack);
         }
-        let pack = read_pack(&asking, &name, &text, &folder)?;
-        for dependency in &pack.manifest.dependencies {
-            enqueue(&mut open, &text, &format!("{text}/{MANIFEST_FILE}"), &dependency.name, &dependency.source)?;
-        }
-        found.packs.insert(name, pack);
+        Ok(found)
     }
-    Ok(found)
+
+    /// The pack of a repository: at the commit that the lockfile has for it, else at what the manifest names.
+    fn fetched(&self, wanted: &Wanted, source: &GitSource, commit: Option<&str>) -> Outcome<PathPack> {
+        let locked = self.lock.and_then(|lock| lock.packs.get(&wanted.name)).and_then(|pack| match &pack.source {
+            LockedSource::Git { source: locked, commit: at } if locked == source => Some((at.as_str(), pack.tree)),
+            LockedSource::Git { .. } | LockedSource::Builtin | LockedSource::Registry(_) | LockedSource::Path(_) => {
+                None
+            }
+        });
+        let locked = locked.filter(|(at, _)| commit.is_none_or(|commit| commit == *at));
+        let (commit, tree) = locked.map_or((commit, None), |(at, tree)| (Some(at), tree));
+        let pack = git::pack(self.settings, self.terminal, source, commit, tree)?;
+        let text = source.to_string();
+        right_name(wanted, &text, &pack.manifest)?;
+        let origin = Origin::Git { source: source.clone(), commit: pack.commit, tree: pack.tree };
+        Ok(PathPack { text, origin, manifest: pack.manifest })
+    }
+
+    /// Two manifests may name one pack when they mean the same place.
+    fn same_place(&self, known: &PathPack, wanted: &Wanted) -> Outcome<()> {
+        let (agrees, text) = match (&known.origin, &wanted.place) {
+            (Origin::Folder(folder), Place::Folder(text)) => (same(folder, &self.root.join(text)), text.clone()),
+            (Origin::Git { source, commit, .. }, Place::Git { source: other, commit: at }) => {
+                let agrees = source == other && at.as_ref().is_none_or(|at| at == commit);
+                (agrees, other.to_string())
+            }
+            (Origin::Folder(_), Place::Git { source, .. }) => (false, source.to_string()),
+            (Origin::Git { .. }, Place::Folder(text)) => (false, text.clone()),
+        };
+        if agrees {
+            return Ok(());
+        }
+        let kind = if matches!((&known.origin, &wanted.place), (Origin::Folder(_), Place::Folder(_))) {
+            "folders"
+        } else {
+            "places"
+        };
+        Err(Failure::refused(format!("`{}` comes from two {kind}, `{}` and `{text}`", wanted.name, known.text))
+            .code(codes::RESOLUTION)
+            .hint("one version of a pack is used in one project; name the same place in both manifests"))
+    }
 }
 
+/// Notes a dependency of the project (`outer` is `None`) or of another such pack.
 fn enqueue(
-    open: &mut Vec<(String, PackName, String)>,
-    outer: &str,
+    open: &mut Vec<Wanted>,
+    outer: Option<&PathPack>,
     asking: &str,
     name: &PackName,
     source: &DependencySource,
 ) -> Outcome<()> {
-    let cannot = |what: String| {
-        Failure::refused(format!("`{asking}` takes `{name}` from {what}, which this exo cannot fetch"))
-            .code(codes::RESOLUTION)
-            .hint("take it from the packs that come with exo (`exo add NAME`) or from a folder (`path = \"…\"`)")
+    let refuse = |what: String, hint: &str| {
+        Err(Failure::refused(format!("`{asking}` takes `{name}` from {what}")).code(codes::RESOLUTION).hint(hint))
     };
-    match source {
-        DependencySource::Default => Ok(()),
-        DependencySource::Path(path) => {
-            open.push((asking.to_string(), name.clone(), joined(outer, path)));
-            Ok(())
+    let place = match (source, outer.map(|pack| &pack.origin)) {
+        (DependencySource::Default, _) => return Ok(()),
+        (DependencySource::Registry(url), _) => {
+            return refuse(
+                format!("the registry `{url}`, which this exo cannot fetch"),
+                "take it from the packs that come with exo (`exo add NAME`) or from a folder (`path = \"…\"`)",
+            );
         }
-        DependencySource::Registry(url) => Err(cannot(format!("the registry `{url}`"))),
-        DependencySource::Git { url, .. } => Err(cannot(format!("the git repository `{url}`"))),
-    }
+        (DependencySource::Path(path), None) => Place::Folder(joined("", path)),
+        (DependencySource::Path(path), Some(Origin::Folder(_))) => {
+            Place::Folder(joined(outer.map_or("", |pack| &pack.text), path))
+        }
+        (DependencySource::Path(path), Some(Origin::Git { source, commit, .. })) => {
+            let inside = joined(source.path.as_deref().unwrap_or("."), path);
+            let inside = (!matches!(inside.as_str(), "" | ".")).then_some(inside);
+            if path.starts_with('/') || inside.as_ref().is_some_and(|path| git_path(path).is_err()) {
+                return refuse(
+                    format!("`{path}`, which is outside of its repository"),
+                    "a pack of a repository finds others in the same repository only; ask its author",
+                );
+            }
+            let source = GitSource { path: inside, ..source.clone() };
+            Place::Git { source, commit: Some(commit.clone()) }
+        }
+        // Somebody else's pack has no business with what is on this disk.
+        (DependencySource::Git(source), Some(Origin::Git { source: outer, .. }))
+            if source.url.starts_with("file:") && !outer.url.starts_with("file:") =>
+        {
+            return refuse(
+                format!("`{}`, a repository on this disk", source.url),
+                "a pack of a repository elsewhere cannot name one here; ask its author",
+            );
+        }
+        (DependencySource::Git(source), _) => Place::Git { source: source.clone(), commit: None },
+    };
+    open.push(Wanted { asking: asking.to_string(), name: name.clone(), place });
+    Ok(())
 }
 
 fn same(a: &Path, b: &Path) -> bool {
@@ -103,25 +229,33 @@ fn same(a: &Path, b: &Path) -> bool {
     }
 }
 
-fn read_pack(asking: &str, name: &PackName, text: &str, folder: &Path) -> Outcome<PathPack> {
+fn read_pack(wanted: &Wanted, text: &str, folder: &Path) -> Outcome<PathPack> {
     let path = folder.join(MANIFEST_FILE);
     let Some(content) = filesystem::read_optional(&path)? else {
         return Err(Failure::refused(format!(
-            "`{asking}` takes `{name}` from `{text}`, where there is no {MANIFEST_FILE}"
+            "`{}` takes `{}` from `{text}`, where there is no {MANIFEST_FILE}",
+            wanted.asking, wanted.name
         ))
         .code(codes::RESOLUTION)
         .hint("the path is relative to the folder of the manifest that names it"));
     };
     let manifest = read::manifest(&SourceFile::new(format!("{text}/{MANIFEST_FILE}"), content))?;
-    if manifest.pack.name.value != *name {
-        return Err(Failure::refused(format!(
-            "`{asking}` takes `{name}` from `{text}`, where the pack is called `{}`",
-            manifest.pack.name.value
-        ))
-        .code(codes::RESOLUTION)
-        .hint("use the name that the pack gives itself"));
+    right_name(wanted, text, &manifest)?;
+    Ok(PathPack { text: text.to_string(), origin: Origin::Folder(folder.to_path_buf()), manifest })
+}
+
+/// A pack is used by the name it gives itself.
+fn right_name(wanted: &Wanted, text: &str, manifest: &Manifest) -> Outcome<()> {
+    let found = &manifest.pack.name.value;
+    if *found == wanted.name {
+        return Ok(());
     }
-    Ok(PathPack { text: text.to_string(), folder: folder.to_path_buf(), manifest })
+    Err(Failure::refused(format!(
+        "`{}` takes `{}` from `{text}`, where the pack is called `{found}`",
+        wanted.asking, wanted.name
+    ))
+    .code(codes::RESOLUTION)
+    .hint("use the name that the pack gives itself"))
 }
 
 #[cfg(test)]

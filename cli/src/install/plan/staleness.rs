@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use exo_index::lockfile::{LOCK_FILE, LockedSource, Lockfile};
+use exo_index::lockfile::{LOCK_FILE, Lockfile};
 use exo_index::manifest::Manifest;
 use exo_index::name::PackName;
 use exo_index::version::Version;
@@ -22,7 +22,7 @@ pub(super) fn reasons(lock: Option<&Lockfile>, manifest: &Manifest, paths: &Path
         // A pack that is not locked at all is among the disagreements, or below those of another path pack.
         if let Some(locked) = lock.packs.get(name) {
             let stated = &pack.manifest.pack.version.value;
-            if !matches!(&locked.source, LockedSource::Path(text) if *text == pack.text) {
+            if locked.source != pack.locked_source() {
                 reasons.push(format!("`{name}` is locked from `{}`, but is in `{}`", locked.source, pack.text));
             }
             if locked.version != *stated {

@@ -151,7 +151,7 @@ impl Inlining<'_> {
         let mut found = Found { reads: Vec::new(), questions: Vec::new(), end: list.len(), overwritten: false };
         for (position, stmt) in list.iter().enumerate().skip(own.hi) {
             let block = BlockPlace { lo: position, hi: position + 1, ..own.clone() };
-            let mut overwrites = false;
+            let (mut overwrites, mut may_read) = (false, false);
             for one in uses(self.proc, &block, &self.write.name) {
                 let (idx, read) = match &one.kind {
                     // An element that is passed to a call is passed by reference.
@@ -173,10 +173,13 @@ impl Inlining<'_> {
                         found.questions.push(question);
                         overwrites = !self.reads_other_names(stmt);
                     }
-                    (Relation::Disjoint(_) | Relation::Neither, _) => {}
+                    (Relation::Disjoint(question), Some(_)) => found.questions.push(question),
+                    // An assignment reads its right side before it overwrites the element.
+                    (Relation::Neither, Some(_)) => may_read = true,
+                    (Relation::Disjoint(_) | Relation::Neither, None) => {}
                 }
             }
-            if overwrites {
+            if overwrites && !may_read {
                 found.end = position;
                 found.overwritten = true;
                 break;

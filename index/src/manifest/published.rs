@@ -1,0 +1,70 @@
+//! The manifest as others get to see it: without what means something on the author's disk only.
+
+use toml_edit::{Item, Table, Value};
+
+use super::EditError;
+use super::edit::{checked, parse_mutable};
+
+/// The text of a manifest for the archive of its pack: dependencies that also have a version are taken by that
+/// version from a registry, not from a folder. Everything else stays byte for byte.
+///
+/// # Errors
+/// The text is no sound manifest.
+pub fn published(text: &str) -> Result<String, EditError> {
+    let mut document = parse_mutable(text)?;
+    let mut changed = false;
+    for section in ["dependencies", "dev-dependencies"] {
+        let Some(table) = document.get_mut(section).and_then(Item::as_table_like_mut) else { continue };
+        for (_, item) in table.iter_mut() {
+            changed |= without_path(item);
+        }
+    }
+    if changed { checked(&document) } else { Ok(text.to_owned()) }
+}
+
+/// Takes the path from a dependency that has a version too.
+fn without_path(item: &mut Item) -> bool {
+    let Some(entry) = item.as_table_like_mut() else { return false };
+    if entry.get("version").is_none() || entry.remove("path").is_none() {
+        return false;
+    }
+    if entry.len() > 1 {
+        return true;
+    }
+    let version = entry.get("version").and_then(Item::as_str).unwrap_or_default().to_owned();
+    match item {
+        // A section of its own keeps its form.
+        Item::Table(Table { .. }) => {}
+        other => {
+            let mut plain = Value::from(version);
+            if let Some(old) = other.as_value() {
+                *plain.decor_mut() = old.decor().clone();
+            }
+            *other = Item::Value(plain);
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const PACK: &str = "# mine\n[pack]\nname = \"p\"\nversion = \"1.0.0\"\nkind = \"kernel\"\n\n[dependencies]\n";
+
+    #[test]
+    fn folders_are_replaced_by_versions() {
+        let text = format!(
+            "{PACK}a = {{ path = \"../a\", version = \"1.2\" }} # here\nb = \"2\"\n[dependencies.c]\nversion = \"3\"\npath = \"../c\"\n"
+        );
+        let expected = format!("{PACK}a = \"1.2\" # here\nb = \"2\"\n[dependencies.c]\nversion = \"3\"\n");
+        assert_eq!(published(&text).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_has_no_folder_stays_as_it_is() {
+        let text = format!("{PACK}  b   =  \"2\"\nd = {{ path = \"../d\" }}\n");
+        assert_eq!(published(&text).unwrap(), text);
+    }
+}
