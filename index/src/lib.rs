@@ -11,6 +11,8 @@ pub mod version;
 
 pub mod digest;
 
+pub mod candidates;
+
 pub mod manifest;
 
 pub mod lockfile;

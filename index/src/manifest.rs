@@ -7,6 +7,7 @@ mod dependencies;
 mod edit;
 mod git;
 mod kernels;
+mod policy;
 mod published;
 mod table;
 mod value;
@@ -21,6 +22,7 @@ use std::str::FromStr;
 
 use toml_edit::Document;
 
+use crate::candidates::PolicySection;
 use crate::name::PackName;
 use crate::version::{Requirement, Version};
 
@@ -142,6 +144,8 @@ pub struct Manifest {
     pub kernels: Vec<Kernel>,
     /// `[verify] allow-unsafe`: the dependencies whose waived obligations this pack accepts.
     pub allow_unsafe: Vec<Spanned<PackName>>,
+    /// `[policy]`: what the project asks of the versions it uses. That of a dependency has no say.
+    pub policy: PolicySection,
     /// `[metadata]`: free, and without meaning here.
     pub metadata: BTreeMap<String, Value>,
 }
@@ -232,9 +236,10 @@ fn read_root(document: &Document<&str>, text: &str, errors: &mut Vec<ManifestErr
         }
         None => Vec::new(),
     };
+    let policy = policy::read(&mut root);
     let metadata = root.free_table("metadata");
     root.finish();
-    Some(Manifest { pack: pack?, dependencies, dev_dependencies, kernels, allow_unsafe, metadata })
+    Some(Manifest { pack: pack?, dependencies, dev_dependencies, kernels, allow_unsafe, policy, metadata })
 }
 
 /// Whether the manifest is of a format this library knows; says so when it is not.
