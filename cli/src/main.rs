@@ -14,6 +14,7 @@ mod git;
 mod install;
 mod memory_limit;
 mod packaging;
+mod policy;
 mod project;
 mod report;
 mod settings;

@@ -10,6 +10,8 @@ mod installing;
 mod interruption;
 mod merging;
 mod packaging;
+mod policy;
 mod projects;
 mod resolving;
 mod updating;
+mod workspaces;
