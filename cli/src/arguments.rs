@@ -340,7 +340,7 @@ pub(crate) struct Install {
 pub(crate) struct Vendor {
     /// Folder for the copies, inside of the project
     #[arg(value_name = "DIR", default_value = "vendor")]
-    pub(crate) directory: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &Vendor, settings: &Settings, terminal: &Terminal) 
     let ready = ready(settings, terminal)?;
     let (held, project) = Project::hold(settings, terminal)?;
     let root = &project.layout.lock_root;
-    let name = arguments.directory.to_string_lossy().trim_end_matches('/').to_string();
+    let name = arguments.folder.to_string_lossy().trim_end_matches('/').to_string();
     let folder = vendor::inside(root, &name)?;
     let number = vendor::write(&folder, &ready.installed.plan.instances)?;
     journal::commit(&held, root, &[(VENDOR_FILE.to_string(), format!("{name}\n"))])?;
