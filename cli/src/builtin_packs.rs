@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use exo_compiler::source::SourceFile;
 use exo_index::archive::{self, Limits, PackFiles};
+use exo_index::candidates::{Advisory, Candidate, Published, Yanked};
 use exo_index::digest::{Blake3, Sha256};
 use exo_index::manifest::{MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
@@ -17,6 +18,7 @@ use exo_index::version::Version;
 
 use crate::disk_world::content_of_folder;
 use crate::failure::{Failure, Outcome};
+use crate::policy::now;
 use crate::settings::Settings;
 
 /// One pack as the build script left it. Digests are in hexadecimal.
@@ -33,6 +35,8 @@ include!(concat!(env!("OUT_DIR"), "/embedded_packs.rs"));
 #[derive(Debug)]
 pub(crate) struct RegistryPack {
     pub(crate) manifest: Manifest,
+    /// What the source says of this version, for the rules by which versions are chosen.
+    pub(crate) candidate: Candidate,
     archive: Cow<'static, [u8]>,
     pub(crate) sha256: Sha256,
     pub(crate) tree: Blake3,
@@ -82,8 +86,10 @@ impl Registry {
     fn add_embedded(&mut self) -> Outcome<()> {
         for embedded in EMBEDDED {
             let broken = |what: &str| Failure::bug(format!("a pack in this binary has {what}"));
+            let manifest = Manifest::parse(embedded.manifest).map_err(|_| broken("no sound manifest"))?;
             self.add(RegistryPack {
-                manifest: Manifest::parse(embedded.manifest).map_err(|_| broken("no sound manifest"))?,
+                candidate: candidate(&manifest),
+                manifest,
                 archive: Cow::Borrowed(embedded.archive),
                 sha256: embedded.sha256.parse().map_err(|_| broken("no archive digest"))?,
                 tree: embedded.tree.parse().map_err(|_| broken("no tree digest"))?,
@@ -129,6 +135,30 @@ impl Registry {
     }
 }
 
+/// A pack that came with the program has neither an age nor anything against it.
+fn candidate(manifest: &Manifest) -> Candidate {
+    Candidate::with_exo(manifest.pack.version.value.clone(), manifest.pack.exo.clone())
+}
+
+/// Beside a pack of the folder that tests use for a registry: what a registry would say of it.
+const TEST_CANDIDATE: &str = "candidate.json";
+
+/// Reads `{"age": SECONDS or "unknown", "yanked": REASON, "advisories": {ID: SUMMARY}}`.
+fn describe(candidate: &mut Candidate, text: &str) -> Result<(), serde_json::Error> {
+    let said: serde_json::Value = serde_json::from_str(text)?;
+    candidate.published = match said.get("age") {
+        None => Published::WithExo,
+        Some(age) => age.as_u64().map_or(Published::Unknown, |age| Published::At(now().saturating_sub(age))),
+    };
+    let texts = |value: &serde_json::Value| value.as_str().map(str::to_string);
+    candidate.yanked = said.get("yanked").map(|reason| Yanked { reason: texts(reason) });
+    let advisories = said.get("advisories").and_then(serde_json::Value::as_object).into_iter().flatten();
+    candidate.advisories = advisories
+        .map(|(id, summary)| Advisory { id: id.clone(), summary: texts(summary).unwrap_or_default() })
+        .collect();
+    Ok(())
+}
+
 /// Archives a folder as the build script does.
 fn pack_of_folder(folder: &Path) -> Outcome<RegistryPack> {
     let files = PackFiles { files: content_of_folder(folder)? };
@@ -137,7 +167,11 @@ fn pack_of_folder(folder: &Path) -> Outcome<RegistryPack> {
     let manifest = crate::project::read::manifest(&file)?;
     let built = archive::build(&files, &Limits::default())
         .map_err(|error| Failure::refused(format!("`{}` cannot be archived: {error}", folder.display())))?;
-    Ok(RegistryPack { manifest, archive: Cow::Owned(built.bytes), sha256: built.sha256, tree: built.tree })
+    let mut candidate = candidate(&manifest);
+    if let Some(text) = crate::filesystem::read_optional(&folder.join(TEST_CANDIDATE))? {
+        describe(&mut candidate, &text).map_err(|error| Failure::usage(format!("{TEST_CANDIDATE}: {error}")))?;
+    }
+    Ok(RegistryPack { manifest, candidate, archive: Cow::Owned(built.bytes), sha256: built.sha256, tree: built.tree })
 }
 
 #[cfg(test)]

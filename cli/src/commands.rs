@@ -14,6 +14,7 @@ mod explain;
 mod help;
 mod init;
 mod install;
+mod members;
 mod new;
 mod outdated;
 mod output_manifest;
@@ -28,6 +29,7 @@ pub(crate) mod templates;
 mod test;
 mod tree;
 mod update;
+mod vendor;
 mod verify;
 mod why;
 
@@ -36,14 +38,21 @@ use crate::failure::{Exit, Outcome};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
-/// Does what was asked.
+/// Does what was asked, for each member of the workspace that was asked for.
 pub(crate) fn dispatch(command: Command, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    match members::selected(&command, settings)? {
+        Some(members) => members::each(members, terminal, |settings| dispatch_one(command.clone(), settings, terminal)),
+        None => dispatch_one(command, settings, terminal),
+    }
+}
+
+fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     match command {
         Command::New(arguments) => new::run(&arguments, settings, terminal),
         Command::Init(arguments) => init::run(&arguments, settings, terminal),
         Command::Add(arguments) => add::run(&arguments, settings, terminal),
         Command::Remove(arguments) => remove::run(&arguments, settings, terminal),
-        Command::Install => install::run(settings, terminal),
+        Command::Install(arguments) => install::run(&arguments, settings, terminal),
         Command::Update(arguments) => update::run(&arguments, settings, terminal),
         Command::Lock => update::lock(settings, terminal),
         Command::Outdated => outdated::run(settings, terminal),
@@ -52,6 +61,8 @@ pub(crate) fn dispatch(command: Command, settings: &Settings, terminal: &Termina
         Command::Search(arguments) => search::run(&arguments.words, settings, terminal),
         Command::Audit(arguments) => audit::run(&arguments, settings, terminal),
         Command::Package(arguments) => package::run(&arguments, settings, terminal),
+        Command::Vendor(arguments) => vendor::run(&arguments, settings, terminal),
+        Command::Bundle(arguments) => vendor::bundle(&arguments, settings, terminal),
         Command::Completions(arguments) => completions::run(&arguments, terminal),
         Command::Build(arguments) => build::run(&arguments, settings, terminal),
         Command::Cc(arguments) => cc::run(&arguments, settings, terminal),

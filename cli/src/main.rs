@@ -2,6 +2,7 @@
 
 mod arguments;
 mod builtin_packs;
+mod bundle;
 mod c_toolchain;
 mod cache;
 mod commands;
@@ -14,11 +15,13 @@ mod git;
 mod install;
 mod memory_limit;
 mod packaging;
+mod policy;
 mod project;
 mod report;
 mod settings;
 mod terminal;
 mod timings;
+mod vendor;
 
 use std::process::ExitCode;
 use std::sync::Mutex;

@@ -1,4 +1,5 @@
-//! Names, versions, manifests, lockfiles, archives, digests and the resolver: what a pack is, without doing any I/O.
+//! Names, versions, manifests, lockfiles, archives, digests, the resolver and the wire formats of registries: what a
+//! pack is, without doing any I/O.
 //!
 //! Bytes and text go in, values come out. Whoever calls this crate reads the disk, keeps the cache and
 //! talks to people; the crate decides what the bytes mean, and refuses what it cannot vouch for.
@@ -10,6 +11,8 @@ pub mod version;
 
 pub mod digest;
 
+pub mod candidates;
+
 pub mod manifest;
 
 pub mod lockfile;
@@ -19,3 +22,5 @@ pub mod archive;
 pub mod publication;
 
 pub mod resolve;
+
+pub mod registry;

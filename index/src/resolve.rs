@@ -19,6 +19,7 @@ use std::fmt;
 
 use pubgrub::PubGrubError;
 
+use crate::candidates::Removal;
 use crate::lockfile::Lockfile;
 use crate::manifest::{Dependency, Manifest};
 use crate::name::{PackName, nearest};
@@ -44,6 +45,11 @@ pub trait PackSource {
     /// # Errors
     /// The source could not be read.
     fn needs(&self, name: &PackName, version: &Version) -> Result<Needs, Self::Error>;
+
+    /// Why a version is not to be chosen although it is there; `None` for one that may be. Asked often.
+    fn removal(&self, _name: &PackName, _version: &Version) -> Option<Removal> {
+        None
+    }
 
     /// The names of all packs, or of those nearest to a wrong one, to make suggestions from.
     fn names_near(&self, wrong: &str) -> Vec<String>;
@@ -263,7 +269,7 @@ fn suggestion(nearest: &[String]) -> Option<String> {
 /// # Errors
 /// There is no solution, packs depend on each other in a circle, or the source fails.
 pub fn resolve<S: PackSource>(request: &Request, source: &S) -> Result<Resolution, ResolveError<S::Error>> {
-    if !accepts_exo(&request.needs.exo, &request.exo) {
+    if !request.needs.exo.accepts_exo(&request.exo) {
         return Err(ResolveError::Exo { accepts: request.needs.exo.clone(), running: request.exo.clone() });
     }
     let provider = Provider::new(request, source);
@@ -301,12 +307,6 @@ pub fn resolve<S: PackSource>(request: &Request, source: &S) -> Result<Resolutio
     }
     packs.remove(&request.root);
     Ok(Resolution { packs })
-}
-
-/// Whether a pack works with a version of exo. A prerelease of exo counts as the release it leads to: people who
-/// try the next compiler would otherwise find no pack that accepts it.
-fn accepts_exo(accepts: &Requirement, exo: &Version) -> bool {
-    accepts.matches(exo) || accepts.matches(&Version::new(exo.major(), exo.minor(), exo.patch()))
 }
 
 /// The names nearest to a wrong one, from the source and the fixed packs.

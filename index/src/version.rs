@@ -146,6 +146,12 @@ impl Requirement {
         self.0.matches(&version.0)
     }
 
+    /// Whether a pack that asks for this works with a version of exo. A prerelease of exo counts as the release it leads to:
+    /// people who try the next compiler would otherwise find no pack that accepts it.
+    pub fn accepts_exo(&self, exo: &Version) -> bool {
+        self.matches(exo) || self.matches(&Version::new(exo.major(), exo.minor(), exo.patch()))
+    }
+
     /// Whether this is `*`.
     pub fn is_any(&self) -> bool {
         self.0.comparators.is_empty()

@@ -8,6 +8,7 @@ use crate::builtin_packs::Registry;
 use crate::failure::{Exit, Outcome};
 use crate::install::plan;
 use crate::install::summary::layout;
+use crate::policy::Offered;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -18,6 +19,8 @@ struct Row {
     locked: Version,
     allowed: Version,
     newest: Version,
+    /// Newer versions that are not to be chosen, and why.
+    held_back: Vec<String>,
 }
 
 pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
@@ -30,16 +33,19 @@ pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let unlocked = Settings { locked: false, ..settings.clone() };
     let allowed = plan::resolve(&unlocked, terminal, &project, &project.manifest)?;
     let registry = Registry::open(settings)?;
+    let offered = Offered::new(&registry, project.manifest.policy.clone())?;
     let mut rows = Vec::new();
     for (name, pack) in &locked.packs {
         if matches!(pack.source, LockedSource::Path(_) | LockedSource::Git { .. }) {
             continue;
         }
-        let releases = registry.versions(name).map(|found| found.version()).filter(|version| !version.is_prerelease());
-        let newest = releases.max().unwrap_or(&pack.version).clone();
+        let newest = offered.newest(name).map_or(&pack.version, |found| found.version()).clone();
         let allowed = allowed.packs.get(name).map_or(&pack.version, |found| &found.version).clone();
-        if newest > pack.version || allowed != pack.version {
-            rows.push(Row { name: name.to_string(), locked: pack.version.clone(), allowed, newest });
+        let held = offered.held_back(name, &newest.clone().max(pack.version.clone()));
+        let held_back: Vec<String> =
+            held.iter().map(|(version, removal)| format!("{name} {version} {removal}")).collect();
+        if newest > pack.version || allowed != pack.version || !held_back.is_empty() {
+            rows.push(Row { name: name.to_string(), locked: pack.version.clone(), allowed, newest, held_back });
         }
     }
     terminal.answer(|| text(&rows), || rows.iter().map(json).collect());
@@ -55,12 +61,17 @@ fn text(rows: &[Row]) -> String {
         rows.iter()
             .map(|row| [row.name.clone(), row.locked.to_string(), row.allowed.to_string(), row.newest.to_string()]),
     );
-    layout(&table)
+    let mut text = layout(&table);
+    for line in rows.iter().flat_map(|row| &row.held_back) {
+        text.push_str(&format!("held back: {line}\n"));
+    }
+    text
 }
 
 fn json(row: &Row) -> serde_json::Value {
     json!({
         "name": row.name, "locked": row.locked.to_string(),
         "allowed": row.allowed.to_string(), "newest": row.newest.to_string(),
+        "held_back": row.held_back,
     })
 }

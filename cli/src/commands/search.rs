@@ -9,14 +9,18 @@ use crate::commands::add::unknown_pack;
 use crate::commands::new::pack_name;
 use crate::failure::{Exit, Outcome};
 use crate::install::summary::columns;
+use crate::policy::Offered;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
 /// `exo search`: packs whose name, description or keywords have every word; best first.
 pub(super) fn run(words: &[String], settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let registry = Registry::open(settings)?;
+    let offered = Offered::here(&registry, settings)?;
+    // A pack of which nothing may be chosen is shown all the same: `exo info` says why.
+    let newest = registry.newest().map(|pack| offered.newest(pack.name()).unwrap_or(pack));
     let mut found: Vec<(usize, &RegistryPack)> =
-        registry.newest().filter_map(|pack| Some((score(&pack.manifest, words)?, pack.as_ref()))).collect();
+        newest.filter_map(|pack| Some((score(&pack.manifest, words)?, pack))).collect();
     found.sort_by(|(left, a), (right, b)| right.cmp(left).then_with(|| a.name().cmp(b.name())));
     let found: Vec<&RegistryPack> = found.into_iter().map(|(_, pack)| pack).collect();
     terminal.answer(
@@ -74,7 +78,14 @@ pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outc
     let Some(pack) = registry.newest().find(|pack| *pack.name() == name) else {
         return Err(unknown_pack(&name, &registry));
     };
+    let offered = Offered::here(&registry, settings)?;
+    let pack = offered.newest(&name).unwrap_or(pack);
     let versions: Vec<String> = registry.versions(&name).rev().map(|found| found.version().to_string()).collect();
+    let held_back: Vec<String> = registry
+        .versions(&name)
+        .rev()
+        .filter_map(|found| Some(format!("{} {}", found.version(), offered.judge(found).first()?)))
+        .collect();
     let needs: Vec<(PackName, String)> = pack
         .manifest
         .dependencies
@@ -82,11 +93,12 @@ pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outc
         .map(|dependency| (dependency.name.clone(), dependency.requirement.to_string()))
         .collect();
     terminal.answer(
-        || page(pack, &versions, &needs),
+        || page(pack, &versions, &held_back, &needs),
         || {
             let mut value = summary(pack);
             if let Some(object) = value.as_object_mut() {
                 object.insert("versions".into(), json!(versions));
+                object.insert("held_back".into(), json!(held_back));
                 let needs = needs.iter().map(|(name, requirement)| (name.to_string(), json!(requirement)));
                 object.insert("dependencies".into(), serde_json::Value::Object(needs.collect()));
                 object.insert("license".into(), json!(pack.manifest.pack.license));
@@ -100,7 +112,7 @@ pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outc
     Ok(Exit::Done)
 }
 
-fn page(pack: &RegistryPack, versions: &[String], needs: &[(PackName, String)]) -> String {
+fn page(pack: &RegistryPack, versions: &[String], held_back: &[String], needs: &[(PackName, String)]) -> String {
     let about = &pack.manifest.pack;
     let mut text = format!("{} {} ({})\n", pack.name(), pack.version(), kind(pack));
     let mut line = |label: &str, value: &str| {
@@ -113,6 +125,9 @@ fn page(pack: &RegistryPack, versions: &[String], needs: &[(PackName, String)]) 
     line("repository", about.repository.as_deref().unwrap_or_default());
     line("keywords", &about.keywords.join(", "));
     line("versions", &versions.join(", "));
+    for held in held_back {
+        line("held back", held);
+    }
     let needs: Vec<String> = needs.iter().map(|(name, requirement)| format!("{name} {requirement}")).collect();
     line("dependencies", &needs.join(", "));
     line("sha256", &pack.sha256.to_string());

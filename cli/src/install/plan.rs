@@ -12,7 +12,7 @@ use exo_index::lockfile::{LOCK_FILE, LockedPack, LockedSource, Lockfile};
 use exo_index::manifest::{MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
 use exo_index::resolve::{
-    FixedPack, Need, Needs, PackSource, Request, Resolution, ResolveError, ResolvedPack, resolve as solve,
+    FixedPack, Need, Needs, PackSource as _, Request, Resolution, ResolveError, ResolvedPack, resolve as solve,
 };
 use exo_index::version::{Requirement, Version};
 
@@ -23,10 +23,12 @@ use crate::disk_world::{Location, WorldPack, content_of_folder, digest_of, pack_
 use crate::failure::{Failure, Outcome};
 use crate::install::unpack::unpack;
 use crate::install::verdict::Verdict;
+use crate::policy::{NoSource, Offered};
 use crate::project::Project;
 use crate::project::read;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
+use crate::vendor;
 use path_packs::{Origin, PathPacks, Reader};
 
 /// One pack that is used, with its files at hand.
@@ -142,11 +144,16 @@ pub(crate) fn plan(
     manifest: &Manifest,
 ) -> Outcome<Plan> {
     let registry = Registry::open(settings)?;
-    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, manifest)?;
-    let lock = settle(settings, terminal, &registry, project, manifest, &paths)?;
+    vendor::provide(settings, project)?;
+    let all = project.locked_for(manifest)?;
+    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, &all)?;
+    let lock = settle(settings, terminal, &registry, project, &all, &paths)?;
+    // Members that this pack does not need are their own business; everything else of the lockfile is installed.
+    let fixed = lock.packs.values().filter(|pack| !matches!(pack.source, LockedSource::Path(_))).map(|pack| &pack.name);
+    let needed = lock.reachable(manifest.all_dependencies().map(|dependency| &dependency.name).chain(fixed));
     let mut instances = Vec::new();
     for name in order(&lock).dependencies_first() {
-        if let Some(locked) = lock.packs.get(name) {
+        if let Some(locked) = lock.packs.get(name).filter(|_| needed.contains(name)) {
             instances.push(instance(cache, &registry, &paths, locked)?);
         }
     }
@@ -160,12 +167,20 @@ pub(crate) fn resolve(
     project: &Project,
     manifest: &Manifest,
 ) -> Outcome<Lockfile> {
-    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, manifest)?;
-    settle(settings, terminal, &Registry::open(settings)?, project, manifest, &paths)
+    vendor::provide(settings, project)?;
+    let all = project.locked_for(manifest)?;
+    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, &all)?;
+    settle(settings, terminal, &Registry::open(settings)?, project, &all, &paths)
 }
 
 fn reader<'a>(settings: &'a Settings, terminal: &'a Terminal, project: &'a Project) -> Reader<'a> {
-    Reader { settings, terminal, root: project.root(), lock: project.lock.as_ref() }
+    Reader {
+        settings,
+        terminal,
+        root: &project.layout.lock_root,
+        lock: project.lock.as_ref(),
+        members: project.workspace.as_ref().map(|(members, _)| members),
+    }
 }
 
 fn order(lock: &Lockfile) -> Resolution {
@@ -189,9 +204,11 @@ fn settle(
     if let Some(merge) = &project.merge {
         stale = vec![format!("{LOCK_FILE} contains a merge conflict: {merge}")];
     }
+    let offered = Offered::new(registry, manifest.policy.clone())?;
     if stale.is_empty()
         && let Some(lock) = &project.lock
     {
+        still_allowed(terminal, &offered, lock)?;
         return Ok(lock.clone());
     }
     if settings.locked {
@@ -222,7 +239,7 @@ fn settle(
     if let Some(lock) = &project.lock {
         request.preferred = lock.packs.iter().map(|(name, pack)| (name.clone(), pack.version.clone())).collect();
     }
-    let resolution = solve(&request, registry).map_err(|error| resolution_failure(&error))?;
+    let resolution = solve(&request, &offered).map_err(|error| resolution_failure(&error))?;
     let lock = locked(&resolution, registry, paths, exo)?;
     same_content(project.lock.as_ref(), &lock)?;
     if let Some(merge) = &project.merge {
@@ -233,6 +250,24 @@ fn settle(
         }
     }
     Ok(lock)
+}
+
+/// A lockfile made elsewhere, or before there were rules, is held to them too; what was only taken back since is warned of.
+fn still_allowed(terminal: &Terminal, offered: &Offered, lock: &Lockfile) -> Outcome<()> {
+    for pack in
+        lock.packs.values().filter(|pack| !matches!(pack.source, LockedSource::Path(_) | LockedSource::Git { .. }))
+    {
+        let Some(removal) = offered.removal(&pack.name, &pack.version) else { continue };
+        let said = format!("`{} {}` is locked, and {removal}", pack.name, pack.version);
+        if removal.holds_when_locked() {
+            return Err(Failure::refused(said)
+                .code(codes::RESOLUTION)
+                .hint(format!("`exo update {}` takes a version that the policy allows, if there is one", pack.name))
+                .hint(removal.hint(&pack.name)));
+        }
+        terminal.warning(&said);
+    }
+    Ok(())
 }
 
 /// A version that stays has the content that was locked, whatever else moves.
@@ -371,7 +406,9 @@ pub(crate) fn embedded(cache: &Cache, registry: &Registry) -> Outcome<Vec<Instan
         preferred: BTreeMap::new(),
         pinned: BTreeMap::new(),
     };
-    let resolution = solve(&request, registry).map_err(|error| resolution_failure(&error))?;
+    // What is in the binary was there before any project had rules.
+    let offered = Offered::new(registry, Default::default())?;
+    let resolution = solve(&request, &offered).map_err(|error| resolution_failure(&error))?;
     let paths = PathPacks::default();
     let lock = locked(&resolution, registry, &paths, exo)?;
     let mut instances = Vec::new();
@@ -381,35 +418,4 @@ pub(crate) fn embedded(cache: &Cache, registry: &Registry) -> Outcome<Vec<Instan
         }
     }
     Ok(instances)
-}
-
-/// The registry is in memory, so looking things up in it does not fail.
-#[derive(Debug)]
-pub(crate) enum NoSource {}
-
-impl std::fmt::Display for NoSource {
-    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match *self {}
-    }
-}
-
-impl std::error::Error for NoSource {}
-
-impl PackSource for Registry {
-    type Error = NoSource;
-
-    fn versions(&self, name: &PackName) -> Result<Option<Vec<Version>>, NoSource> {
-        let versions: Vec<Version> = self.versions(name).map(|pack| pack.version().clone()).collect();
-        Ok((!versions.is_empty()).then_some(versions))
-    }
-
-    fn needs(&self, name: &PackName, version: &Version) -> Result<Needs, NoSource> {
-        // Asked only for versions that were given, so the other case has nothing to need.
-        let none = || Needs { exo: Requirement::ANY, dependencies: Vec::new() };
-        Ok(self.get(name, version).map_or_else(none, |pack| Needs::of_manifest(&pack.manifest)))
-    }
-
-    fn names_near(&self, _wrong: &str) -> Vec<String> {
-        self.names().map(ToString::to_string).collect()
-    }
 }

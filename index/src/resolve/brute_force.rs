@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Need, PackSource, Request, accepts_exo};
+use super::{Need, PackSource, Request};
 use crate::name::PackName;
 use crate::version::Version;
 
@@ -37,7 +37,7 @@ fn search<S: PackSource>(
             None => source.needs(&need.name, &version).expect("the source does not fail"),
         };
         let pinned = request.pinned.get(&need.name).is_none_or(|pinned| *pinned == version);
-        if !pinned || !meets(request, &need, &version) || !accepts_exo(&needs.exo, &request.exo) {
+        if !pinned || !meets(request, &need, &version) || !needs.exo.accepts_exo(&request.exo) {
             continue;
         }
         chosen.insert(need.name.clone(), version);

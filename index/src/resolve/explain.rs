@@ -12,7 +12,7 @@ use pubgrub::{DerivationTree, External, VersionSet as _};
 
 use super::provider::{NeedsOtherSelf, Provider};
 use super::version_set::VersionSet;
-use super::{Need, PackSource, accepts_exo, near_names, suggestion};
+use super::{Need, PackSource, near_names, suggestion};
 use crate::name::PackName;
 use crate::version::{Requirement, Version};
 
@@ -322,6 +322,9 @@ impl<S: PackSource> Teller<'_, '_, S> {
 
     /// Why the versions that meet a requirement, of which there is at least one, cannot be used.
     fn why_unusable(&mut self, name: &PackName, matching: &[&Version], newest: &Version) -> String {
+        if let Some(told) = self.why_removed(name, matching) {
+            return told;
+        }
         let (version, count) = match self.provider.request.pinned.get(name) {
             Some(pinned) if matching.contains(&pinned) => (pinned, 1),
             Some(pinned) => return format!("`{name}` is held at {pinned}, as asked for"),
@@ -329,7 +332,7 @@ impl<S: PackSource> Teller<'_, '_, S> {
         };
         let running = &self.provider.request.exo;
         let accepts = self.provider.needs(name, version).map(|needs| needs.exo.clone()).unwrap_or(Requirement::ANY);
-        if accepts_exo(&accepts, running) {
+        if accepts.accepts_exo(running) {
             return format!("no version of `{name}` can be used");
         }
         self.hints.push(format!("`{name} {version}` works with exo `{accepts}`; this is exo {running}"));
@@ -339,6 +342,28 @@ impl<S: PackSource> Teller<'_, '_, S> {
         format!(
             "all {count} versions of `{name}` that meet it need another exo than {running} (the newest needs `{accepts}`)"
         )
+    }
+
+    /// What the policy and the source hold against versions that meet a requirement, newest first; `None` when that is
+    /// nothing. Adds hints.
+    fn why_removed(&mut self, name: &PackName, matching: &[&Version]) -> Option<String> {
+        let pinned = self.provider.request.pinned.get(name);
+        let mut reasons = Vec::new();
+        for version in matching.iter().rev().filter(|version| pinned.is_none_or(|pinned| pinned == **version)) {
+            if let Some(removal) = self.provider.removal(name, version) {
+                let hint = removal.hint(name);
+                if !self.hints.contains(&hint) {
+                    self.hints.push(hint);
+                }
+                reasons.push(format!("`{name} {version}` {removal}"));
+            }
+        }
+        let rest = reasons.len().saturating_sub(3);
+        reasons.truncate(3);
+        if rest > 0 {
+            reasons.push(format!("{rest} other versions are held back too"));
+        }
+        (!reasons.is_empty()).then(|| list(reasons, "and"))
     }
 
     /// The usable versions that meet a requirement.

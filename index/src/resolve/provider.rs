@@ -9,7 +9,8 @@ use std::rc::Rc;
 use pubgrub::{Dependencies, DependencyProvider, PackageResolutionStatistics, VersionSet as _};
 
 use super::version_set::VersionSet;
-use super::{FixedPack, Needs, PackSource, Request, accepts_exo};
+use super::{FixedPack, Needs, PackSource, Request};
+use crate::candidates::Removal;
 use crate::name::PackName;
 use crate::version::Version;
 
@@ -83,12 +84,25 @@ impl<'r, S: PackSource> Provider<'r, S> {
         Ok(needs)
     }
 
-    /// Whether a version may be chosen at all: not held at another one, and working with this exo.
+    /// Whether a version may be chosen at all: not held at another one, not removed, and working with this exo.
     pub(super) fn is_usable(&self, name: &PackName, version: &Version) -> Result<bool, S::Error> {
         if self.request.pinned.get(name).is_some_and(|pinned| pinned != version) {
             return Ok(false);
         }
-        Ok(accepts_exo(&self.needs(name, version)?.exo, &self.request.exo))
+        if self.removal(name, version).is_some() {
+            return Ok(false);
+        }
+        Ok(self.needs(name, version)?.exo.accepts_exo(&self.request.exo))
+    }
+
+    /// What the source holds against a version. A fixed pack is the user's own choice, and what is locked keeps
+    /// its place unless the reason holds for it too.
+    pub(super) fn removal(&self, name: &PackName, version: &Version) -> Option<Removal> {
+        if *name == self.request.root || self.fixed(name).is_some() {
+            return None;
+        }
+        let locked = self.request.preferred.get(name) == Some(version);
+        self.source.removal(name, version).filter(|removal| !locked || removal.holds_when_locked())
     }
 
     /// The versions that meet a need. From a fixed pack, `*` takes whatever version it has, prereleases included.

@@ -457,7 +457,7 @@ fn check(resolution: &Resolution, request: &Request, registry: &Catalogue) -> Re
                 Some(fixed) => fixed.needs.clone(),
                 None => registry.get(&need.name, &pack.version).unwrap().clone(),
             };
-            prop_assert!(accepts_exo(&needs.exo, &request.exo));
+            prop_assert!(needs.exo.accepts_exo(&request.exo));
             prop_assert!(request.pinned.get(&need.name).is_none_or(|pinned| *pinned == pack.version));
             open.extend(needs.dependencies);
         }

@@ -1,0 +1,26 @@
+//! The section `[policy]`: which versions a project is willing to use.
+
+use super::table::Section;
+use crate::candidates::{PolicySection, Span};
+use crate::name::PackName;
+
+/// Reads the section; without it there are no rules.
+pub(super) fn read(root: &mut Section<'_, '_>) -> PolicySection {
+    let Some(mut section) = root.subsection("policy") else {
+        return PolicySection::default();
+    };
+    let hint = || Some("write for example `\"3 days\"` or `\"36 hours\"`".to_owned());
+    let min_age = section.optional("min-age", |text| Span::parse(text).map_err(|message| (message, hint())));
+    let mut policy = PolicySection { min_age: min_age.map(|age| age.value).unwrap_or_default(), ..Default::default() };
+    for text in section.strings("exempt") {
+        match PackName::parse(&text.value) {
+            Ok(name) => {
+                policy.exempt.insert(name);
+            }
+            Err(error) => section.error(error.message, text.span, error.hint),
+        }
+    }
+    policy.allow_advisories = section.strings("allow-advisories").into_iter().map(|text| text.value).collect();
+    section.finish();
+    policy
+}

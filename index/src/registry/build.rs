@@ -1,0 +1,89 @@
+//! Building an index: from the shards of all packs to the files that a registry serves, `latest` last.
+
+use std::collections::BTreeMap;
+
+use super::layout;
+use super::malformed::Malformed;
+use super::shard::Shard;
+use super::snapshot::{BUCKETS, Bucket, Snapshot, bucket_of};
+use crate::digest::Sha256;
+use crate::name::PackName;
+
+/// A file to serve that never changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// Its path below the registry's URL.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// The index of a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Index {
+    /// The buckets that are not empty, then the snapshot.
+    pub objects: Vec<Object>,
+    /// The hash of the snapshot, for the pointer.
+    pub snapshot: Sha256,
+}
+
+/// The file of a shard, and the hash by which its bucket names it.
+///
+/// # Errors
+/// See [`Shard::to_bytes`].
+pub fn shard_object(shard: &Shard) -> Result<(Sha256, Object), Malformed> {
+    let bytes = shard.to_bytes()?;
+    let digest = Sha256::of(&bytes);
+    Ok((digest, Object { path: layout::shard(&digest), bytes }))
+}
+
+/// Buckets and snapshot over the hashes of all shards.
+///
+/// The same shards give the same index, whoever builds it and in whatever order.
+pub fn index(shards: &BTreeMap<PackName, Sha256>) -> Index {
+    let mut buckets: BTreeMap<u8, Bucket> = BTreeMap::new();
+    for (name, digest) in shards {
+        buckets.entry(bucket_of(name)).or_default().0.insert(name.clone(), *digest);
+    }
+    let mut snapshot = Snapshot::empty();
+    let mut objects = Vec::with_capacity(buckets.len().min(BUCKETS) + 1);
+    for (number, bucket) in &buckets {
+        let bytes = bucket.to_bytes();
+        let digest = Sha256::of(&bytes);
+        snapshot.set(*number, Some(digest));
+        objects.push(Object { path: layout::bucket(&digest), bytes });
+    }
+    let bytes = snapshot.to_bytes();
+    let digest = Sha256::of(&bytes);
+    objects.push(Object { path: layout::snapshot(&digest), bytes });
+    Index { objects, snapshot: digest }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::registry::shard::tests::shard;
+
+    #[test]
+    fn leads_from_the_snapshot_to_every_shard() {
+        let mut shards = BTreeMap::new();
+        let mut files = BTreeMap::new();
+        for number in 0..600 {
+            let shard = shard(&format!("pack-{number}"), &[("1.0.0", number)]);
+            let (digest, object) = shard_object(&shard).unwrap();
+            shards.insert(shard.pack.name, digest);
+            files.insert(object.path, object.bytes);
+        }
+        let index = index(&shards);
+        files.extend(index.objects.into_iter().map(|object| (object.path, object.bytes)));
+        let snapshot = Snapshot::parse(&files[&layout::snapshot(&index.snapshot)]).unwrap();
+        for (name, digest) in &shards {
+            let number = bucket_of(name);
+            let bytes = &files[&layout::bucket(&snapshot.bucket(number).unwrap())];
+            assert_eq!(Bucket::parse(bytes, number).unwrap().0[name], *digest);
+            assert!(Shard::parse(&files[&layout::shard(digest)], name).is_ok());
+        }
+        assert_eq!(layout::name_in_url(&PackName::parse("@arm/neon").unwrap()), "%40arm%2Fneon");
+    }
+}
