@@ -79,7 +79,7 @@ impl Project {
 
     /// Where the pack is in its workspace; empty at its root.
     fn member_path(&self) -> String {
-        self.layout.from_lock_root("").trim_end_matches('/').to_string()
+        self.layout.seen_from_lock("").trim_end_matches('/').to_string()
     }
 
     /// Does something with what this pack takes from its workspace.
@@ -119,7 +119,7 @@ impl Project {
     pub(crate) fn write(&self, held: &ProjectLock, manifest: Option<&str>, lock: Option<&str>) -> Outcome<bool> {
         let mut files = Vec::new();
         if let Some(text) = manifest.filter(|text| *text != self.manifest_file.text) {
-            files.push((self.layout.from_lock_root(&self.layout.manifest_name), text.to_string()));
+            files.push((self.layout.seen_from_lock(&self.layout.manifest_name), text.to_string()));
         }
         if let Some(text) = lock.filter(|text| Some(*text) != self.lock_text.as_deref()) {
             files.push((exo_index::lockfile::LOCK_FILE.to_string(), text.to_string()));

@@ -90,7 +90,8 @@ fn wanted(url: &str, entries: Vec<Entry>) -> Outcome<Vec<Entry>> {
             );
         }
         let hidden = path.split('/').any(|part| part.starts_with('.'));
-        if !is_pack_file(path) && !(is_part && path.ends_with(".exo") && !hidden) {
+        let is_misnamed_module = is_part && path.ends_with(".exo") && !hidden;
+        if !(is_pack_file(path) || is_misnamed_module) {
             continue;
         }
         if let Err(problem) = check_path(path) {

@@ -26,7 +26,7 @@ impl Layout {
     }
 
     /// The path of a file of the pack as seen from the folder of the lockfile.
-    pub(crate) fn from_lock_root(&self, name: &str) -> String {
+    pub(crate) fn seen_from_lock(&self, name: &str) -> String {
         match self.root.strip_prefix(&self.lock_root) {
             Ok(path) if !path.as_os_str().is_empty() => format!("{}/{name}", path.to_string_lossy().replace('\\', "/")),
             _ => name.to_string(),
