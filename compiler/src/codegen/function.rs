@@ -12,6 +12,7 @@ use crate::codegen::liveness;
 use crate::codegen::memory::CBuffer;
 use crate::codegen::names::Scope;
 use crate::codegen::reach::Function;
+use crate::codegen::template;
 use crate::codegen::unit::{Layout, Unit};
 use crate::codegen::usage::Touched;
 use crate::codegen::wrapping;
@@ -77,16 +78,24 @@ pub fn lower(unit: &mut Unit<'_>, function: &Function, declarations: Declaration
     lowering.function(&function.c_name, function.exported)
 }
 
-/// C functions that the body calls: a variable of that name would hide them.
+/// Names that no variable may take: C functions that the body calls, which it would hide, and identifiers of the texts of
+/// instructions, whose own declarations would capture it.
 fn called_names(unit: &Unit<'_>, proc: &Proc) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     visit::each_stmt(&proc.body, &mut |stmt| {
-        if let StmtKind::Call { callee, .. } = &stmt.kind
-            && (callee.instr.is_none() || unit.emulate)
-        {
-            names.insert(unit.reach.c_name(callee).to_string());
+        let StmtKind::Call { callee, .. } = &stmt.kind else { return };
+        match &callee.instr {
+            Some(instruction) if !unit.emulate => names.extend(template::identifiers(&instruction.template)),
+            Some(_) | None => {
+                names.insert(unit.reach.c_name(callee).to_string());
+            }
         }
     });
+    if !unit.emulate {
+        // Macros that one function needs hold in the whole file.
+        let instructions = unit.reach.functions.iter().filter_map(|function| function.proc.instr.as_ref());
+        names.extend(instructions.flat_map(|instruction| template::global_identifiers(&instruction.global)));
+    }
     names
 }
 

@@ -1,5 +1,7 @@
 //! Instruction templates: C with `{name}` placeholders, doubled braces standing for themselves.
 
+use std::collections::BTreeSet;
+
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
@@ -51,4 +53,29 @@ pub fn parse(template: &str) -> Result<Vec<Piece>, String> {
         pieces.push(Piece::Text(text));
     }
     Ok(pieces)
+}
+
+/// The identifiers in a template's own text, outside placeholders: what it declares would capture a caller's name.
+pub fn identifiers(template: &str) -> BTreeSet<String> {
+    // A template that does not parse is refused where it is used.
+    let pieces = parse(template).unwrap_or_default();
+    let texts = pieces.iter().filter_map(|piece| match piece {
+        Piece::Text(text) => Some(text.as_str()),
+        Piece::Placeholder(_) => None,
+    });
+    texts.flat_map(words).collect()
+}
+
+/// The identifiers in the text that an instruction needs once per file, without the names of included headers.
+pub fn global_identifiers(global: &str) -> BTreeSet<String> {
+    let own = global.lines().filter(|line| {
+        let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
+        !directive.is_some_and(|directive| directive.starts_with("include"))
+    });
+    own.flat_map(words).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    parts.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')).map(str::to_string)
 }

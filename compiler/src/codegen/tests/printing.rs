@@ -147,6 +147,26 @@ for (int_fast32_t i = 0; i < n; i++) {
 }
 
 #[test]
+fn names_that_an_instruction_declares_do_not_capture_the_callers() {
+    let text = r##"
+    @instr("{{ float half = {src_data}; for (int lane = 0; lane < 4; lane++) {dst_data} = half; }}",
+           "#include <half.h>\n#define WIDTH 4")
+    def fill(dst: [f32][1], src: [f32][1]):
+        dst[0] = src[0]
+    @proc
+    def p(h: size, x: f32[h], WIDTH: f32[h]):
+        half: f32[h]
+        for lane in seq(0, h):
+            half[lane] = x[lane]
+            fill(WIDTH[lane:lane + 1], half[lane:lane + 1])
+"##;
+    let c = output(text).c;
+    assert!(c.contains("float half = half_1[lane_1];"), "{c}");
+    assert!(c.contains("WIDTH_1[lane_1] = half;"), "{c}");
+    assert!(c.contains("int_fast32_t h,"), "names of included headers stay free: {c}");
+}
+
+#[test]
 fn emulation_emits_bodies_and_plain_arrays() {
     let output = output_of(&last(REGISTERS), &emulated());
     assert!(output.c.contains("static void load( void *ctxt, struct exo_win_1f32 dst, struct exo_win_1f32c src )"));

@@ -158,7 +158,11 @@ fn procedure_methods(builder: &mut MethodsBuilder) {
     /// configuration state is left.
     fn is_eq(this: &ProcedureValue, #[starlark(require = pos)] other: &ProcedureValue) -> starlark::Result<bool> {
         let (mine, theirs) = (&this.0.ir().lineage, &other.0.ir().lineage);
-        Ok(mine.family == theirs.family
+        // A waived step proves nothing; the shared record says that both descend from the same one.
+        let nothing_waived = mine.waived.is_empty() && theirs.waived.is_empty();
+        let proven = nothing_waived || std::sync::Arc::ptr_eq(&mine.waived, &theirs.waived);
+        Ok(proven
+            && mine.family == theirs.family
             && mine.precision_class == theirs.precision_class
             && mine.modulo(theirs).is_empty())
     }
