@@ -4,7 +4,7 @@
 //! digests; an archive is checked against them when it is unpacked. Tests replace the packs by a folder of theirs.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use exo_compiler::source::SourceFile;
 use exo_index::archive::{self, Limits, PackFiles};
 use exo_index::candidates::{Advisory, Candidate, Published, Yanked};
 use exo_index::digest::{Blake3, Sha256};
+use exo_index::lockfile::{LOCK_FILE, LockedSource, Lockfile};
 use exo_index::manifest::{MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
 use exo_index::version::Version;
@@ -19,7 +20,10 @@ use exo_index::version::Version;
 use crate::disk_world::content_of_folder;
 use crate::failure::{Failure, Outcome};
 use crate::policy::now;
+use crate::registry::configuration::configured;
+use crate::registry::{Elsewhere, packs_of};
 use crate::settings::Settings;
+use crate::terminal::Terminal;
 
 /// One pack as the build script left it. Digests are in hexadecimal.
 struct Embedded {
@@ -37,12 +41,27 @@ pub(crate) struct RegistryPack {
     pub(crate) manifest: Manifest,
     /// What the source says of this version, for the rules by which versions are chosen.
     pub(crate) candidate: Candidate,
-    archive: Cow<'static, [u8]>,
+    pub(crate) archive: Archive,
     pub(crate) sha256: Sha256,
     pub(crate) tree: Blake3,
 }
 
+/// Where the archive of a pack is.
+#[derive(Debug)]
+pub(crate) enum Archive {
+    Here(Cow<'static, [u8]>),
+    Elsewhere(Elsewhere),
+}
+
 impl RegistryPack {
+    /// As the lockfile has it.
+    pub(crate) fn source(&self) -> LockedSource {
+        match &self.archive {
+            Archive::Here(_) => LockedSource::Builtin,
+            Archive::Elsewhere(place) => LockedSource::Registry(place.client.url.clone()),
+        }
+    }
+
     pub(crate) fn name(&self) -> &PackName {
         &self.manifest.pack.name.value
     }
@@ -53,7 +72,11 @@ impl RegistryPack {
 
     /// The files, after both digests were checked.
     pub(crate) fn unpack(&self) -> Outcome<BTreeMap<String, Vec<u8>>> {
-        let files = archive::read_verified(&self.archive, &self.sha256, &self.tree, &Limits::default());
+        let archive = match &self.archive {
+            Archive::Here(bytes) => bytes,
+            Archive::Elsewhere(place) => return place.unpack(&self.manifest),
+        };
+        let files = archive::read_verified(archive, &self.sha256, &self.tree, &Limits::default());
         files.map(|files| files.files).map_err(|error| {
             Failure::refused(format!("the archive of `{} {}` is refused: {error}", self.name(), self.version()))
                 .code(exo_compiler::diagnostic::codes::DIGEST)
@@ -79,6 +102,59 @@ impl Registry {
         Ok(registry)
     }
 
+    /// Adds what the configured registry has of some packs, and of all that they may need. Without one, nothing happens.
+    ///
+    /// A name belongs to the source from which it was locked; one that two sources have is refused until then.
+    pub(crate) fn reach<'n>(
+        &mut self,
+        settings: &Settings,
+        terminal: &Terminal,
+        names: impl IntoIterator<Item = &'n PackName>,
+        lock: Option<&Lockfile>,
+    ) -> Outcome<()> {
+        let mut open: Vec<PackName> = names.into_iter().cloned().collect();
+        let Some(place) = configured(settings)?.filter(|_| !open.is_empty()) else {
+            return Ok(());
+        };
+        let client = Arc::new(place.open(settings, terminal)?);
+        let mut seen = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            let bound = lock.and_then(|lock| lock.packs.get(&name)).map(|pack| &pack.source);
+            match bound {
+                Some(LockedSource::Builtin) => continue,
+                Some(LockedSource::Registry(url)) if *url != client.url => {
+                    return Err(Failure::refused(format!(
+                        "{LOCK_FILE} takes `{name}` from registry `{url}`, not from `{}`",
+                        client.url
+                    ))
+                    .code(exo_compiler::diagnostic::codes::LOCK)
+                    .hint(format!(
+                        "use that registry, or run `exo remove {name}` and `exo add {name}` to take it from another"
+                    )));
+                }
+                Some(_) | None => {}
+            }
+            let packs = packs_of(&client, &name)?;
+            if packs.is_empty() {
+                continue;
+            }
+            if self.packs.contains_key(&name) && bound.is_none() {
+                return Err(Failure::refused(format!("`{name}` is both in this exo and in registry `{}`", client.url))
+                    .code(exo_compiler::diagnostic::codes::RESOLUTION)
+                    .hint("which one is meant is not guessed; unset EXO_REGISTRY for the one in this exo, or ask the registry to give the pack another name"));
+            }
+            self.packs.remove(&name);
+            for pack in packs {
+                open.extend(pack.manifest.dependencies.iter().map(|dependency| dependency.name.clone()));
+                self.add(pack);
+            }
+        }
+        Ok(())
+    }
+
     fn add(&mut self, pack: RegistryPack) {
         self.packs.entry(pack.name().clone()).or_default().insert(pack.version().clone(), Arc::new(pack));
     }
@@ -90,7 +166,7 @@ impl Registry {
             self.add(RegistryPack {
                 candidate: candidate(&manifest),
                 manifest,
-                archive: Cow::Borrowed(embedded.archive),
+                archive: Archive::Here(Cow::Borrowed(embedded.archive)),
                 sha256: embedded.sha256.parse().map_err(|_| broken("no archive digest"))?,
                 tree: embedded.tree.parse().map_err(|_| broken("no tree digest"))?,
             });
@@ -171,7 +247,8 @@ fn pack_of_folder(folder: &Path) -> Outcome<RegistryPack> {
     if let Some(text) = crate::filesystem::read_optional(&folder.join(TEST_CANDIDATE))? {
         describe(&mut candidate, &text).map_err(|error| Failure::usage(format!("{TEST_CANDIDATE}: {error}")))?;
     }
-    Ok(RegistryPack { manifest, candidate, archive: Cow::Owned(built.bytes), sha256: built.sha256, tree: built.tree })
+    let archive = Archive::Here(Cow::Owned(built.bytes));
+    Ok(RegistryPack { manifest, candidate, archive, sha256: built.sha256, tree: built.tree })
 }
 
 #[cfg(test)]
@@ -198,7 +275,9 @@ mod tests {
         std::fs::write(folder.path().join("src/lib.exo"), "x = 1\n").unwrap();
         let mut pack = pack_of_folder(folder.path()).unwrap();
         assert!(pack.unpack().unwrap().contains_key("src/lib.exo"));
-        if let Some(byte) = pack.archive.to_mut().last_mut() {
+        if let Archive::Here(bytes) = &mut pack.archive
+            && let Some(byte) = bytes.to_mut().last_mut()
+        {
             *byte ^= 1;
         }
         let failed = pack.unpack().unwrap_err();

@@ -37,10 +37,10 @@ pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> 
     settings.may_change_lock("exo add")?;
     let (held, project) = Project::hold(settings, terminal)?;
     members::refuse_virtual(&project)?;
-    let registry = Registry::open(settings)?;
+    let mut registry = Registry::open(settings)?;
     let wanted = match &arguments.git {
         Some(url) => vec![wanted_git(arguments, url, settings, terminal)?],
-        None => wanted(arguments, settings, &project, &registry)?,
+        None => wanted(arguments, settings, terminal, &project, &mut registry)?,
     };
     let kind = if arguments.dev { DependencyKind::Dev } else { DependencyKind::Normal };
     let text = settle(settings, terminal, &project, &wanted, kind)?;
@@ -71,7 +71,13 @@ pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> 
 }
 
 /// What is asked for, with every name known and every requirement sound.
-fn wanted(arguments: &Add, settings: &Settings, project: &Project, registry: &Registry) -> Outcome<Vec<Wanted>> {
+fn wanted(
+    arguments: &Add,
+    settings: &Settings,
+    terminal: &Terminal,
+    project: &Project,
+    registry: &mut Registry,
+) -> Outcome<Vec<Wanted>> {
     if let Some(path) = &arguments.path {
         return Ok(vec![wanted_path(arguments, path, settings, project)?]);
     }
@@ -99,6 +105,7 @@ fn wanted(arguments: &Add, settings: &Settings, project: &Project, registry: &Re
             }
             None => None,
         };
+        registry.reach(settings, terminal, [&name], project.lock.as_ref())?;
         if registry.versions(&name).next().is_none() {
             return Err(unknown_pack(&name, registry));
         }

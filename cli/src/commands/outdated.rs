@@ -32,7 +32,9 @@ pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     }
     let unlocked = Settings { locked: false, ..settings.clone() };
     let allowed = plan::resolve(&unlocked, terminal, &project, &project.manifest)?;
-    let registry = Registry::open(settings)?;
+    let mut registry = Registry::open(settings)?;
+    let elsewhere = locked.packs.values().filter(|pack| matches!(pack.source, LockedSource::Registry(_)));
+    registry.reach(settings, terminal, elsewhere.map(|pack| &pack.name), Some(&locked))?;
     let offered = Offered::new(&registry, project.manifest.policy.clone())?;
     let mut rows = Vec::new();
     for (name, pack) in &locked.packs {

@@ -10,6 +10,7 @@ use crate::commands::new::pack_name;
 use crate::failure::{Exit, Outcome};
 use crate::install::summary::columns;
 use crate::policy::Offered;
+use crate::project::Project;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -74,7 +75,9 @@ fn summary(pack: &RegistryPack) -> serde_json::Value {
 /// `exo info PACK`.
 pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let name = pack_name(name)?;
-    let registry = Registry::open(settings)?;
+    let mut registry = Registry::open(settings)?;
+    let lock = Project::find(settings)?.and_then(|project| project.lock);
+    registry.reach(settings, terminal, [&name], lock.as_ref())?;
     let Some(pack) = registry.newest().find(|pack| *pack.name() == name) else {
         return Err(unknown_pack(&name, &registry));
     };

@@ -143,14 +143,20 @@ pub(crate) fn plan(
     project: &Project,
     manifest: &Manifest,
 ) -> Outcome<Plan> {
-    let registry = Registry::open(settings)?;
+    let mut registry = Registry::open(settings)?;
     vendor::provide(settings, project)?;
     let all = project.locked_for(manifest)?;
     let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, &all)?;
-    let lock = settle(settings, terminal, &registry, project, &all, &paths)?;
+    let lock = settle(settings, terminal, &mut registry, project, &all, &paths)?;
     // Members that this pack does not need are their own business; everything else of the lockfile is installed.
     let fixed = lock.packs.values().filter(|pack| !matches!(pack.source, LockedSource::Path(_))).map(|pack| &pack.name);
     let needed = lock.reachable(manifest.all_dependencies().map(|dependency| &dependency.name).chain(fixed));
+    let absent = lock.packs.values().filter(|pack| {
+        let cached = pack.tree.is_some_and(|tree| Tree::folder_of(cache, &tree).is_dir());
+        matches!(pack.source, LockedSource::Registry(_)) && !cached && registry.get(&pack.name, &pack.version).is_none()
+    });
+    let absent: Vec<&PackName> = absent.map(|pack| &pack.name).collect();
+    registry.reach(settings, terminal, absent, Some(&lock))?;
     let mut instances = Vec::new();
     for name in order(&lock).dependencies_first() {
         if let Some(locked) = lock.packs.get(name).filter(|_| needed.contains(name)) {
@@ -170,7 +176,7 @@ pub(crate) fn resolve(
     vendor::provide(settings, project)?;
     let all = project.locked_for(manifest)?;
     let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, &all)?;
-    settle(settings, terminal, &Registry::open(settings)?, project, &all, &paths)
+    settle(settings, terminal, &mut Registry::open(settings)?, project, &all, &paths)
 }
 
 fn reader<'a>(settings: &'a Settings, terminal: &'a Terminal, project: &'a Project) -> Reader<'a> {
@@ -194,7 +200,7 @@ fn order(lock: &Lockfile) -> Resolution {
 fn settle(
     settings: &Settings,
     terminal: &Terminal,
-    registry: &Registry,
+    registry: &mut Registry,
     project: &Project,
     manifest: &Manifest,
     paths: &PathPacks,
@@ -204,11 +210,10 @@ fn settle(
     if let Some(merge) = &project.merge {
         stale = vec![format!("{LOCK_FILE} contains a merge conflict: {merge}")];
     }
-    let offered = Offered::new(registry, manifest.policy.clone())?;
     if stale.is_empty()
         && let Some(lock) = &project.lock
     {
-        still_allowed(terminal, &offered, lock)?;
+        still_allowed(terminal, &Offered::new(registry, manifest.policy.clone())?, lock)?;
         return Ok(lock.clone());
     }
     if settings.locked {
@@ -226,6 +231,10 @@ fn settle(
     for reason in stale {
         terminal.detail(&format!("resolving, since {reason}"));
     }
+    let needed = manifest.all_dependencies().chain(paths.packs.values().flat_map(|pack| &pack.manifest.dependencies));
+    let needed = needed.map(|dependency| &dependency.name).filter(|name| !paths.packs.contains_key(*name));
+    registry.reach(settings, terminal, needed, project.lock.as_ref())?;
+    let offered = Offered::new(registry, manifest.policy.clone())?;
     let mut request = Request::of_manifest(manifest, exo.clone());
     for (name, pack) in &paths.packs {
         let fixed = FixedPack {
@@ -315,7 +324,7 @@ fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: 
     for (name, pack) in &resolution.packs {
         let (source, archive, tree) = match (paths.packs.get(name), registry.get(name, &pack.version)) {
             (Some(path), _) => (path.locked_source(), None, path.locked_tree()),
-            (None, Some(found)) => (LockedSource::Builtin, Some(found.sha256), Some(found.tree)),
+            (None, Some(found)) => (found.source(), Some(found.sha256), Some(found.tree)),
             (None, None) => return Err(Failure::bug(format!("`{name} {}` was chosen but is nowhere", pack.version))),
         };
         lock.insert(LockedPack {
@@ -359,19 +368,18 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
                 }
             }
         }
-        (LockedSource::Builtin, Some(archive), Some(digest)) => {
+        (LockedSource::Builtin | LockedSource::Registry(_), Some(archive), Some(digest)) => {
             let tree = unpack(cache, registry, &locked.name, &locked.version, &archive, &digest)?;
             let manifest = manifest_of(&tree, locked)?;
             let folder = Tree::folder_of(cache, &digest);
             let location = Location::Tree { folder, digest: digest.to_string() };
             Ok(made(digest, &manifest, location, format!("{}/", locked.name)))
         }
-        (LockedSource::Builtin | LockedSource::Registry(_), _, _) => Err(Failure::refused(format!(
-            "`{}` is locked from `{}`, which this exo cannot fetch",
-            locked.name, locked.source
-        ))
-        .code(codes::LOCK)
-        .hint("use the exo version that wrote the lockfile, or take the pack from a folder with `path = \"…\"`")),
+        (LockedSource::Builtin | LockedSource::Registry(_), _, _) => {
+            Err(Failure::refused(format!("`{}` is locked from `{}` without its digests", locked.name, locked.source))
+                .code(codes::LOCK)
+                .hint(format!("delete its entry from {LOCK_FILE} and run `exo install`")))
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn unpack(
     let Some(pack) = pack else {
         let versions: Vec<String> = registry.versions(name).map(|pack| pack.version().to_string()).collect();
         let failure = Failure::refused(format!(
-            "`{name} {version}`, which Exo.lock names, is neither in the cache nor in this exo"
+            "`{name} {version}`, which Exo.lock names, is neither in the cache nor in this exo or the registry in use"
         ))
         .code(codes::RESOLUTION);
         return Err(if versions.is_empty() {

@@ -78,12 +78,15 @@ fn append_level<L: ReadLog>(
     Ok(above)
 }
 
+/// Tiles of leaves by index and width.
+type Entries = BTreeMap<(u64, u16), Vec<u8>>;
+
 /// The new tiles of leaves.
 fn append_entries<L: ReadLog>(
     log: &L,
     size: u64,
     leaves: &[Vec<u8>],
-) -> Result<BTreeMap<(u64, u16), Vec<u8>>, L::Error> {
+) -> Result<Entries, L::Error> {
     if leaves.is_empty() {
         return Ok(BTreeMap::new());
     }

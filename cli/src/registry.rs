@@ -1,0 +1,108 @@
+//! Registries elsewhere: which one is configured, and packs of it with every check of `docs/registry-protocol.md`.
+
+pub(crate) mod client;
+pub(crate) mod configuration;
+pub(crate) mod transport;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use exo_compiler::diagnostic::codes;
+use exo_index::archive::{self, Limits};
+use exo_index::candidates::{Advisory, Candidate, Published, Yanked};
+use exo_index::manifest::{Dependency, DependencySource, MANIFEST_FILE, Manifest};
+use exo_index::name::PackName;
+use exo_index::registry::shard::{Shard, VersionEntry};
+use exo_index::version::Requirement;
+
+use crate::builtin_packs::{Archive, RegistryPack};
+use crate::failure::{Failure, Outcome};
+use crate::registry::client::Client;
+
+/// An archive that a registry has.
+#[derive(Debug)]
+pub(crate) struct Elsewhere {
+    pub(crate) client: Arc<Client>,
+    entry: VersionEntry,
+}
+
+impl Elsewhere {
+    /// The files, after the log, both digests and the manifest inside were checked against the index.
+    pub(crate) fn unpack(&self, indexed: &Manifest) -> Outcome<BTreeMap<String, Vec<u8>>> {
+        let (name, version) = (&indexed.pack.name.value, &self.entry.version);
+        let refused = |why: String| {
+            Failure::refused(format!("the archive of `{name} {version}` is refused: {why}"))
+                .code(codes::DIGEST)
+                .hint("do not install this version, and tell the registry's operator")
+        };
+        let bytes = self.client.archive(name, &self.entry)?;
+        let files = archive::read_verified(&bytes, &self.entry.archive, &self.entry.tree, &Limits::default())
+            .map_err(|error| refused(error.to_string()))?;
+        let text = files.files.get(MANIFEST_FILE).map(|bytes| String::from_utf8_lossy(bytes)).unwrap_or_default();
+        let inside = Manifest::parse(&text).map_err(|_| refused(format!("its {MANIFEST_FILE} is not sound")))?;
+        let same = inside.pack.name.value == *name
+            && inside.pack.version.value == *version
+            && inside.pack.exo == indexed.pack.exo
+            && needs(&inside) == needs(indexed);
+        if same { Ok(files.files) } else { Err(refused(format!("its {MANIFEST_FILE} says other than the index"))) }
+    }
+}
+
+/// Names and requirements, which index and manifest must agree on.
+fn needs(manifest: &Manifest) -> BTreeMap<&PackName, String> {
+    manifest.dependencies.iter().map(|needed| (&needed.name, needed.requirement.to_string())).collect()
+}
+
+/// All versions of a pack that a registry has; none when it has no such pack.
+///
+/// A version that depends on packs of yet another registry is left out: nothing says that this registry speaks for them.
+pub(crate) fn packs_of(client: &Arc<Client>, name: &PackName) -> Outcome<Vec<RegistryPack>> {
+    let Some(shard) = client.shard(name)? else {
+        return Ok(Vec::new());
+    };
+    let own = |entry: &&VersionEntry| entry.dependencies.iter().all(|needed| needed.registry.is_none());
+    shard.versions.iter().filter(own).map(|entry| pack_of(client, &shard, entry)).collect()
+}
+
+fn pack_of(client: &Arc<Client>, shard: &Shard, entry: &VersionEntry) -> Outcome<RegistryPack> {
+    let affects = |requirement: &Requirement| requirement.matches(&entry.version);
+    let advisories = shard.pack.advisories.iter().filter(|advisory| affects(&advisory.versions));
+    let candidate = Candidate {
+        version: entry.version.clone(),
+        exo: entry.exo.clone(),
+        published: Published::At(entry.published),
+        yanked: entry.yanked.as_ref().map(|yanked| Yanked { reason: yanked.reason.clone() }),
+        advisories: advisories
+            .map(|advisory| Advisory { id: advisory.id.clone(), summary: advisory.summary.clone() })
+            .collect(),
+    };
+    Ok(RegistryPack {
+        manifest: indexed_manifest(&shard.pack.name, entry)?,
+        candidate,
+        archive: Archive::Elsewhere(Elsewhere { client: Arc::clone(client), entry: entry.clone() }),
+        sha256: entry.archive,
+        tree: entry.tree,
+    })
+}
+
+/// What the index says of a version, as the manifest that says the same.
+fn indexed_manifest(name: &PackName, entry: &VersionEntry) -> Outcome<Manifest> {
+    let head = format!("[pack]\nname = \"{name}\"\nversion = \"{}\"\nkind = \"{}\"\n", entry.version, entry.kind);
+    let mut manifest = Manifest::parse(&head)
+        .map_err(|_| Failure::refused(format!("the index says nothing sound of `{name} {}`", entry.version)))?;
+    manifest.pack.exo = entry.exo.clone();
+    manifest.pack.description.clone_from(&entry.description);
+    manifest.pack.license.clone_from(&entry.licence);
+    let dependency = |needed: &exo_index::registry::shard::DependencyEntry| Dependency {
+        name: needed.name.clone(),
+        requirement: needed.requirement.clone(),
+        source: DependencySource::Default,
+        name_span: 0..0,
+        span: 0..0,
+    };
+    manifest.dependencies = entry.dependencies.iter().map(dependency).collect();
+    Ok(manifest)
+}

@@ -1,0 +1,242 @@
+//! A registry as this machine sees it: nothing is given out that was not checked up to a signature that is believed.
+
+use std::path::PathBuf;
+
+use exo_compiler::diagnostic::codes;
+use exo_index::archive::Limits;
+use exo_index::digest::Sha256;
+use exo_index::name::PackName;
+use exo_index::registry::envelope::Envelope;
+use exo_index::registry::layout;
+use exo_index::registry::log::proof::{consistency_proof, inclusion_proof};
+use exo_index::registry::log::tile::{ReadTile, Tile};
+use exo_index::registry::malformed::Malformed;
+use exo_index::registry::pointer::Pointer;
+use exo_index::registry::shard::{Shard, VersionEntry};
+use exo_index::registry::snapshot::{Bucket, Snapshot, bucket_of};
+use exo_index::registry::trust::{Refusal, Remembered, Trust, check_digest, named_root};
+
+use crate::cache::Cache;
+use crate::failure::{Failure, Outcome};
+use crate::filesystem;
+use crate::policy::now;
+use crate::registry::transport::Transport;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+/// The largest pointer or root.
+const SMALL: u64 = 1 << 20;
+/// The largest snapshot, bucket or shard.
+const LARGE: u64 = 64 << 20;
+/// More rotations of keys than this since the last visit are not followed.
+const MOST_ROOTS: u64 = 1024;
+
+/// A registry whose present state is believed.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) url: String,
+    transport: Transport,
+    trust: Trust,
+    offline: bool,
+    /// Files by their SHA-256, of all registries.
+    objects: PathBuf,
+}
+
+/// A failure that came while a proof was made.
+struct Unproven(Box<Failure>);
+
+impl From<Malformed> for Unproven {
+    fn from(malformed: Malformed) -> Self {
+        Unproven(Failure::refused(malformed.to_string()).code(codes::DIGEST))
+    }
+}
+
+/// Tiles from the registry; what is made of them is a proof that is checked.
+struct Tiles<'a>(&'a Transport);
+
+impl ReadTile for Tiles<'_> {
+    type Error = Unproven;
+
+    fn read_tile(&self, tile: &Tile) -> Result<Vec<u8>, Unproven> {
+        let path = layout::tile(tile);
+        match self.0.get(&path, tile.bytes() as u64) {
+            Ok(Some(bytes)) => Ok(bytes),
+            Ok(None) => Err(Unproven(absent(&path))),
+            Err(failed) => Err(Unproven(failed)),
+        }
+    }
+}
+
+fn absent(path: &str) -> Box<Failure> {
+    Failure::environment(format!("the registry lacks `{path}`"))
+        .hint("the registry or a mirror of it is incomplete; try again later, or another mirror")
+}
+
+/// What the refusal of a registry looks like to a person.
+fn disbelief(url: &str, refusal: &Refusal) -> Box<Failure> {
+    Failure::refused(format!("registry `{url}`: {refusal}")).code(codes::DIGEST).hint(refusal.hint())
+}
+
+impl Client {
+    /// Believes the registry's present state, or, offline, the one remembered.
+    pub(crate) fn open(
+        settings: &Settings,
+        terminal: &Terminal,
+        cache: &Cache,
+        url: &str,
+        pin: Option<&Sha256>,
+    ) -> Outcome<Self> {
+        let url = url.trim_end_matches('/');
+        let transport = Transport::of(url)?;
+        let file = memory_of(settings, url)?;
+        let remembered = recall(&file)?;
+        let trust = match remembered {
+            Some(trust) if settings.offline => trust,
+            None if settings.offline => {
+                return Err(Failure::environment(format!("--offline: registry `{url}` was never visited"))
+                    .hint("run the command once without --offline"));
+            }
+            remembered => {
+                let trust = advance(terminal, &transport, url, remembered, pin)?;
+                remember(&file, &trust)?;
+                trust
+            }
+        };
+        let objects = cache.root.join("objects");
+        Ok(Client { url: url.to_string(), transport, trust, offline: settings.offline, objects })
+    }
+
+    fn disbelief(&self, refusal: &Refusal) -> Box<Failure> {
+        disbelief(&self.url, refusal)
+    }
+
+    fn pointer(&self) -> Outcome<&Pointer> {
+        self.trust.pointer().ok_or_else(|| Failure::bug("a registry without a pointer was believed"))
+    }
+
+    /// Something by its hash: from the cache, else from the registry; checked in both cases.
+    fn object(&self, what: &'static str, path: &str, digest: &Sha256, limit: u64) -> Outcome<Vec<u8>> {
+        let kept = self.objects.join(digest.to_string());
+        if let Ok(bytes) = filesystem::read_bytes(&kept)
+            && Sha256::of(&bytes) == *digest
+        {
+            return Ok(bytes);
+        }
+        if self.offline {
+            return Err(Failure::environment(format!("--offline: {what} is not in the cache"))
+                .note(format!("it is `{path}` of registry `{}`", self.url))
+                .hint("run the command once without --offline"));
+        }
+        let bytes = self.transport.get(path, limit)?.ok_or_else(|| absent(path))?;
+        check_digest(what, digest, &bytes).map_err(|refusal| self.disbelief(&refusal))?;
+        filesystem::create_directory(&self.objects)?;
+        filesystem::write_cached(&kept, &bytes)?;
+        Ok(bytes)
+    }
+
+    /// What the registry says of a pack; `None` when it has none of that name.
+    pub(crate) fn shard(&self, name: &PackName) -> Outcome<Option<Shard>> {
+        let wrong = |malformed: Malformed| self.disbelief(&Refusal::Malformed(malformed));
+        let digest = self.pointer()?.snapshot;
+        let bytes = self.object("the snapshot", &layout::snapshot(&digest), &digest, LARGE)?;
+        let number = bucket_of(name);
+        let Some(digest) = Snapshot::parse(&bytes).map_err(wrong)?.bucket(number) else {
+            return Ok(None);
+        };
+        let bytes = self.object("a bucket of the index", &layout::bucket(&digest), &digest, LARGE)?;
+        let bucket = Bucket::parse(&bytes, number).map_err(wrong)?;
+        let Some(digest) = bucket.0.get(name) else {
+            return Ok(None);
+        };
+        let bytes = self.object("the index of a pack", &layout::shard(digest), digest, LARGE)?;
+        Shard::parse(&bytes, name).map(Some).map_err(wrong)
+    }
+
+    /// The archive of a version, which is shown to have been published through the log.
+    pub(crate) fn archive(&self, name: &PackName, entry: &VersionEntry) -> Outcome<Vec<u8>> {
+        let limit = Limits::default().archive_bytes;
+        if !self.offline {
+            let size = self.pointer()?.log_size;
+            let proof = inclusion_proof(&Tiles(&self.transport), entry.log, size).map_err(|Unproven(failed)| failed)?;
+            self.trust.check_inclusion(name, entry, &proof).map_err(|refusal| self.disbelief(&refusal))?;
+        }
+        self.object("the archive", &layout::blob(&entry.archive), &entry.archive, limit)
+    }
+}
+
+/// The file in which this user's machine remembers a registry.
+fn memory_of(settings: &Settings, url: &str) -> Outcome<PathBuf> {
+    let environment = &settings.environment;
+    let data = environment.xdg_data_home.clone().filter(|path| path.is_absolute());
+    let data =
+        data.or_else(|| environment.home.as_ref().map(|home| settings.directory.join(home).join(".local/share")));
+    let data = data.ok_or_else(|| {
+        Failure::environment("there is no folder to remember registries in: neither XDG_DATA_HOME nor HOME is set")
+            .hint("set XDG_DATA_HOME to a folder that exo may write to")
+    })?;
+    Ok(data.join("exo/trust").join(format!("{}.json", Sha256::of(url.as_bytes()))))
+}
+
+fn recall(file: &std::path::Path) -> Outcome<Option<Trust>> {
+    let Some(text) = filesystem::read_optional(file)? else {
+        return Ok(None);
+    };
+    let damaged = |why: String| {
+        Failure::environment(format!("`{}` is damaged: {why}", file.display())).hint(
+            "it remembers what was seen of a registry; restore it, or delete it to begin to trust the registry anew",
+        )
+    };
+    let remembered: Remembered = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+    Trust::recall(remembered).map(Some).map_err(|refusal| damaged(refusal.to_string()))
+}
+
+fn remember(file: &std::path::Path, trust: &Trust) -> Outcome<()> {
+    let text = serde_json::to_string(&trust.remember()).map_err(|error| Failure::bug(error.to_string()))?;
+    if filesystem::read_optional(file)?.as_deref() == Some(text.as_str()) {
+        return Ok(());
+    }
+    if let Some(folder) = file.parent() {
+        filesystem::create_directory(folder)?;
+    }
+    filesystem::write_atomic(file, text.as_bytes())
+}
+
+/// From what is remembered to what the registry serves now, by the steps of the protocol.
+fn advance(
+    terminal: &Terminal,
+    transport: &Transport,
+    url: &str,
+    remembered: Option<Trust>,
+    pin: Option<&Sha256>,
+) -> Outcome<Trust> {
+    let get = |path: &str| transport.get(path, SMALL)?.ok_or_else(|| absent(path));
+    let refused = |refusal: Refusal| disbelief(url, &refusal);
+    let malformed = |malformed: Malformed| disbelief(url, &Refusal::Malformed(malformed));
+    let root = |number: u64| Envelope::parse("a root", &get(&layout::root(number))?).map_err(malformed);
+    let note = get(layout::LATEST)?;
+    let newest = named_root(&note).map_err(malformed)?;
+    let mut trust = match remembered {
+        Some(trust) => trust,
+        None => {
+            let first = root(1)?;
+            if pin.is_none() {
+                terminal.note(&format!(
+                    "registry `{url}` is visited for the first time; its root is sha256:{}",
+                    first.payload_digest()
+                ));
+            }
+            Trust::first(first, pin).map_err(refused)?
+        }
+    };
+    let last = newest.min(trust.root().version.saturating_add(MOST_ROOTS));
+    for number in trust.root().version + 1..=last {
+        trust = trust.next_root(root(number)?).map_err(refused)?;
+    }
+    let candidate = trust.consider(&note, now()).map_err(refused)?;
+    let proof = match candidate.proof_from() {
+        None => Vec::new(),
+        Some(old) => consistency_proof(&Tiles(transport), old, candidate.pointer().log_size)
+            .map_err(|Unproven(failed)| failed)?,
+    };
+    candidate.accept(&proof).map_err(refused)
+}
