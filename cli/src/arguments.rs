@@ -33,6 +33,12 @@ pub(crate) struct Global {
     /// The Exo.toml of the project, instead of the nearest one upwards
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) manifest_path: Option<PathBuf>,
+    /// The member of the workspace to work on
+    #[arg(short = 'p', long = "pack", global = true, value_name = "PACK", conflicts_with = "workspace")]
+    pub(crate) member: Vec<String>,
+    /// All members of the workspace, for check, test, build and package
+    #[arg(long, global = true)]
+    pub(crate) workspace: bool,
     /// Raise or lower limits of evaluation: steps=N, depth=N, memory=MiB, seconds=N, solver=N
     #[arg(long, global = true, value_name = "WHAT=N", value_delimiter = ',')]
     pub(crate) limit: Vec<String>,
@@ -68,7 +74,7 @@ pub(crate) enum Kind {
     Kernel,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Command {
     /// Create a project in a new folder
     New(New),
@@ -130,7 +136,7 @@ pub(crate) enum Command {
     VerifyChild,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct New {
     /// Name of the pack and of the folder
     #[arg(value_name = "NAME")]
@@ -140,7 +146,7 @@ pub(crate) struct New {
     pub(crate) kind: Kind,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Init {
     /// Name of the pack; the folder's name when left out
     #[arg(long, value_name = "NAME")]
@@ -150,7 +156,7 @@ pub(crate) struct Init {
     pub(crate) kind: Kind,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Add {
     /// Packs, each with an optional requirement: `neon`, `neon@1.1`, `neon@=1.1.0`
     #[arg(value_name = "PACK[@REQ]", required_unless_present_any = ["path", "git"])]
@@ -175,7 +181,7 @@ pub(crate) struct Add {
     pub(crate) dev: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Remove {
     /// Packs to remove
     #[arg(value_name = "PACK", required = true)]
@@ -185,7 +191,7 @@ pub(crate) struct Remove {
     pub(crate) dev: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Update {
     /// Move these packs only
     #[arg(value_name = "PACK")]
@@ -198,21 +204,21 @@ pub(crate) struct Update {
     pub(crate) accept_raw_c: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct OnePack {
     /// Name of the pack
     #[arg(value_name = "PACK")]
     pub(crate) pack: String,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Search {
     /// Words that must all be there
     #[arg(value_name = "WORD", required = true)]
     pub(crate) words: Vec<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Build {
     /// Only for these targets (as the kernel's `targets` names them)
     #[arg(long = "target", value_name = "T")]
@@ -228,7 +234,7 @@ pub(crate) struct Build {
     pub(crate) checked: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Cc {
     /// Modules to compile together
     #[arg(value_name = "FILE", required = true)]
@@ -244,21 +250,21 @@ pub(crate) struct Cc {
     pub(crate) checked: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Run {
     /// The module to evaluate
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Test {
     /// Run the tests whose name contains this text
     #[arg(value_name = "FILTER")]
     pub(crate) filter: Option<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Show {
     /// Name of the kernel
     #[arg(value_name = "KERNEL")]
@@ -274,14 +280,14 @@ pub(crate) struct Show {
     pub(crate) diff: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Tree {
     /// Who depends on PACK, instead of what the project depends on
     #[arg(short, long, value_name = "PACK")]
     pub(crate) invert: Option<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Verify {
     /// Also this pack itself and all packs of the built-in registry
     #[arg(long)]
@@ -291,7 +297,7 @@ pub(crate) struct Verify {
     pub(crate) no_cache: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Audit {
     /// Fail where a pack asks for this to be trusted
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
@@ -309,7 +315,7 @@ pub(crate) enum Trust {
     Unrun,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Package {
     /// Only print the files that would be in the archive, with their sizes
     #[arg(long)]
@@ -319,20 +325,20 @@ pub(crate) struct Package {
     pub(crate) output: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Completions {
     /// bash, zsh, fish, elvish or powershell
     #[arg(value_enum, value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Cache {
     #[command(subcommand)]
     pub(crate) action: CacheAction,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CacheAction {
     /// Print the folder of the cache
     Dir,
@@ -352,14 +358,14 @@ pub(crate) enum CacheAction {
     },
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Help {
     /// A command, an operator such as `divide_loop`, a pack, `operators` for a list of them, or `environment`
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Option<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Explain {
     /// A code such as E0201; all codes are listed when left out
     #[arg(value_name = "CODE")]

@@ -14,6 +14,7 @@ mod explain;
 mod help;
 mod init;
 mod install;
+mod members;
 mod new;
 mod outdated;
 mod output_manifest;
@@ -36,8 +37,15 @@ use crate::failure::{Exit, Outcome};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
-/// Does what was asked.
+/// Does what was asked, for each member of the workspace that was asked for.
 pub(crate) fn dispatch(command: Command, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    match members::selected(&command, settings)? {
+        Some(members) => members::each(members, terminal, |settings| dispatch_one(command.clone(), settings, terminal)),
+        None => dispatch_one(command, settings, terminal),
+    }
+}
+
+fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     match command {
         Command::New(arguments) => new::run(&arguments, settings, terminal),
         Command::Init(arguments) => init::run(&arguments, settings, terminal),

@@ -43,8 +43,9 @@ pub(crate) fn install(
     let results = verification::verify_all(settings, terminal, &cache, &plan.instances, use_cached_verdicts)?;
     let mut verdicts = BTreeMap::new();
     let mut summary = Summary::new(start);
+    let accepting = project.locked_for(manifest)?;
     for (instance, result) in plan.instances.iter().zip(results) {
-        deny_waived(manifest, instance, &result.verdict)?;
+        deny_waived(&accepting, instance, &result.verdict)?;
         summary.add(instance, &result);
         verdicts.insert(instance.name.clone(), result.verdict);
     }

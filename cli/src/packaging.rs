@@ -3,7 +3,7 @@
 use exo_compiler::diagnostic::codes;
 use exo_compiler::source::SourceFile;
 use exo_index::archive::{self, ARCHIVE_EXTENSION, BuiltArchive, Limits, PackFiles};
-use exo_index::manifest::{MANIFEST_FILE, Manifest, PackKind, published};
+use exo_index::manifest::{MANIFEST_FILE, Manifest, PackKind, published_in};
 use exo_index::publication::{Finding, Weight, examine};
 
 use crate::arguments::Kind;
@@ -33,7 +33,8 @@ pub(crate) struct Packed {
 /// Makes the archive of a project's pack. Whether it may be published is in the findings; see [`Packed::refuse_unready`].
 pub(crate) fn pack(project: &Project) -> Outcome<Packed> {
     let mut files = content_of_folder(project.root())?;
-    let text = published(&project.manifest_file.text)
+    let text = project
+        .with_inherited(|inherited| published_in(&project.manifest_file.text, inherited))
         .map_err(|error| Failure::bug(format!("the manifest was read, but cannot be written: {error}")))?;
     let manifest = read::manifest(&SourceFile::new(MANIFEST_FILE, text.clone()))?;
     files.insert(MANIFEST_FILE.to_string(), text.into_bytes());

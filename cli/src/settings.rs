@@ -16,6 +16,10 @@ pub(crate) struct Settings {
     pub(crate) directory: PathBuf,
     /// An explicit `Exo.toml`; absolute.
     pub(crate) manifest_path: Option<PathBuf>,
+    /// The members of the workspace that the command is for; the one it is started in when there are none.
+    pub(crate) packs: Vec<String>,
+    /// The command is for all members.
+    pub(crate) workspace: bool,
     pub(crate) format: Format,
     pub(crate) loudness: Loudness,
     pub(crate) locked: bool,
@@ -70,6 +74,8 @@ impl Settings {
         };
         Ok(Settings {
             manifest_path,
+            packs: global.member.clone(),
+            workspace: global.workspace,
             format: global.format,
             loudness: match (global.quiet, global.verbose) {
                 (true, _) => Loudness::Quiet,

@@ -27,6 +27,8 @@ pub(crate) struct Terminal {
     loudness: Loudness,
     color: bool,
     progress: bool,
+    /// Answers in JSON that are to come out as one document.
+    collected: Mutex<Option<Vec<serde_json::Value>>>,
     /// The first failure of writing to stdout; checked once at the end, so that a full disk is not silent.
     stdout_failure: Mutex<Option<std::io::Error>>,
 }
@@ -45,13 +47,21 @@ impl Terminal {
             loudness: settings.loudness,
             color: on_terminal && !settings.environment.no_color,
             progress: on_terminal && settings.format == Format::Text && settings.loudness != Loudness::Quiet,
+            collected: Mutex::new(None),
             stdout_failure: Mutex::new(None),
         }
     }
 
     /// A terminal for messages before the settings are known.
     pub(crate) fn plain(format: Format) -> Self {
-        Terminal { format, loudness: Loudness::Normal, color: false, progress: false, stdout_failure: Mutex::new(None) }
+        Terminal {
+            format,
+            loudness: Loudness::Normal,
+            color: false,
+            progress: false,
+            collected: Mutex::new(None),
+            stdout_failure: Mutex::new(None),
+        }
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -82,7 +92,28 @@ impl Terminal {
 
     /// The JSON form of an answer, as one document.
     pub(crate) fn json(&self, value: &serde_json::Value) {
+        if let Ok(mut collected) = self.collected.lock()
+            && let Some(collected) = collected.as_mut()
+        {
+            collected.push(value.clone());
+            return;
+        }
         self.line(&format!("{value:#}"));
+    }
+
+    /// From here on answers in JSON are kept, since stdout is one document also where a command does its work several times.
+    pub(crate) fn collect(&self, on: bool) {
+        if let Ok(mut collected) = self.collected.lock() {
+            *collected = on.then(Vec::new);
+        }
+    }
+
+    /// Writes the answers that were kept, as one list.
+    pub(crate) fn finish_collecting(&self) {
+        let collected = self.collected.lock().ok().and_then(|mut collected| collected.take());
+        if let (true, Some(collected)) = (self.is_json(), collected) {
+            self.json(&serde_json::Value::Array(collected));
+        }
     }
 
     /// An answer in the form that was asked for.
@@ -139,6 +170,8 @@ impl Terminal {
     /// Everything about a failed command, in the form that was asked for.
     pub(crate) fn failure(&self, failure: &Failure) {
         if self.is_json() {
+            // What was kept of other members is not the answer any more.
+            self.collect(false);
             self.json(&report::json::failure(failure));
             return;
         }

@@ -3,6 +3,7 @@
 pub mod types;
 pub mod expression;
 pub mod statement;
+pub mod block;
 pub mod procedure;
 pub mod build;
 pub mod visit;
@@ -15,8 +16,9 @@ pub mod revalidate;
 pub mod alpha;
 pub mod configuration;
 
+pub use block::Block;
 pub use expression::{Access, BinaryOp, Const, Expr, ExprKind, ExprNode};
 pub use procedure::{Arg, ArgType, Committed, Lineage, Proc};
-pub use statement::{Block, ConfigUse, LoopMode, Stmt, StmtKind, StmtNode};
+pub use statement::{ConfigUse, LoopMode, Stmt, StmtKind, StmtNode};
 pub use summary::NameFilter;
 pub use types::{Control, DataType, Ty};

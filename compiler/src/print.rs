@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cursor::path::{BlockPlace, Path, Place, Side, Step};
+use crate::loop_ir::Block;
 use crate::loop_ir::expression::{Access, BinaryOp, Const, Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
 use crate::loop_ir::statement::{Stmt, StmtKind};
@@ -250,7 +251,7 @@ impl Naming {
         spelling
     }
 
-    fn block(&mut self, block: &[Stmt]) {
+    fn block(&mut self, block: &Block) {
         let mut bound_here = Vec::new();
         for stmt in block {
             match &stmt.kind {
@@ -320,7 +321,7 @@ impl<'a> Printer<'a> {
         self.lines.push(format!("{}{text}", "    ".repeat(depth)));
     }
 
-    fn block(&mut self, block: &[Stmt], parent: &Path, orelse: bool, depth: usize) {
+    fn block(&mut self, block: &Block, parent: &Path, orelse: bool, depth: usize) {
         for (at, stmt) in block.iter().enumerate() {
             let path = parent.child(Step::statement(orelse, at));
             let run = self.marked_run(parent, orelse);

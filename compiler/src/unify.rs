@@ -50,9 +50,9 @@ pub fn unify(callee: &Proc, proc: &Proc, place: &BlockPlace) -> Result<Vec<Vec<E
             callee.body.len()
         )));
     }
-    let rest = path::list(proc, &place.parent, place.orelse).and_then(|list| list.get(place.hi..)).unwrap_or_default();
-    let mut matcher = matcher::Matcher::new(callee, proc, block);
-    matcher.check_nothing_escapes(block, rest)?;
-    matcher.block(&callee.body, block)?;
+    let rest = path::list(proc, &place.parent, place.orelse).and_then(|list| list.part(place.hi..)).unwrap_or_default();
+    let mut matcher = matcher::Matcher::new(callee, proc, &block);
+    matcher.check_nothing_escapes(&block, &rest)?;
+    matcher.block(&callee.body, &block)?;
     solutions::solve(matcher, MOST_SOLUTIONS)
 }

@@ -11,6 +11,7 @@ mod policy;
 mod published;
 mod table;
 mod value;
+mod workspace;
 
 #[cfg(test)]
 mod tests;
@@ -27,12 +28,16 @@ use crate::name::PackName;
 use crate::version::{Requirement, Version};
 
 pub use dependencies::{Dependency, DependencySource};
-pub use edit::{DependencyKind, EditError, NewDependency, add_dependency, remove_dependency};
+pub use edit::{
+    DependencyKind, EditError, NewDependency, add_dependency, add_dependency_in, remove_dependency,
+    remove_dependency_in,
+};
 pub use git::{GitProblem, GitReference, GitSource, git_path, git_url, is_commit};
 pub use kernels::{Kernel, Reference, Schedule, TargetReference};
-pub use published::published;
+pub use published::{published, published_in};
 use table::Section;
 pub use value::Value;
+pub use workspace::{Inherited, Workspace};
 
 /// The file name of a manifest.
 pub const MANIFEST_FILE: &str = "Exo.toml";
@@ -146,6 +151,8 @@ pub struct Manifest {
     pub allow_unsafe: Vec<Spanned<PackName>>,
     /// `[policy]`: what the project asks of the versions it uses. That of a dependency has no say.
     pub policy: PolicySection,
+    /// Whether the pack is also the root of a workspace.
+    pub is_workspace: bool,
     /// `[metadata]`: free, and without meaning here.
     pub metadata: BTreeMap<String, Value>,
 }
@@ -156,9 +163,17 @@ impl Manifest {
     /// # Errors
     /// All mistakes found, in the order of the text; there is at least one.
     pub fn parse(text: &str) -> Result<Self, Vec<ManifestError>> {
+        Self::parse_in(text, None)
+    }
+
+    /// Reads the manifest of a member of a workspace, which may take values from there.
+    ///
+    /// # Errors
+    /// As [`Manifest::parse`].
+    pub fn parse_in(text: &str, inherited: Option<Inherited<'_>>) -> Result<Self, Vec<ManifestError>> {
         let document = Document::parse(text).map_err(|error| vec![syntax_error(&error, text)])?;
         let mut errors = Vec::new();
-        let manifest = read_root(&document, text, &mut errors);
+        let manifest = read_root(&document, text, inherited, &mut errors);
         match manifest {
             Some(manifest) if errors.is_empty() => Ok(manifest),
             Some(_) | None => {
@@ -207,14 +222,22 @@ fn syntax_error(error: &toml_edit::TomlError, text: &str) -> ManifestError {
 }
 
 /// Reads the document; `None` only together with an error.
-fn read_root(document: &Document<&str>, text: &str, errors: &mut Vec<ManifestError>) -> Option<Manifest> {
+fn read_root(
+    document: &Document<&str>,
+    text: &str,
+    inherited: Option<Inherited<'_>>,
+    errors: &mut Vec<ManifestError>,
+) -> Option<Manifest> {
     let end = text.len()..text.len();
     let mut root = Section::root(document.as_table(), end, errors);
     if !format_is_known(&mut root) {
         return None;
     }
     let pack = match root.subsection("pack") {
-        Some(mut section) => read_pack(&mut section),
+        Some(mut section) => {
+            section.inherit(inherited.and_then(|inherited| inherited.pack), &workspace::SHARED);
+            read_pack(&mut section)
+        }
         None => {
             if !root.has("pack") {
                 let hint = "add `[pack]` with `name`, `version` and `kind`".to_owned();
@@ -224,8 +247,8 @@ fn read_root(document: &Document<&str>, text: &str, errors: &mut Vec<ManifestErr
         }
     };
     let own_name = pack.as_ref().map(|pack| &pack.name.value);
-    let dependencies = dependencies::read(&mut root, "dependencies", own_name);
-    let dev_dependencies = dependencies::read(&mut root, "dev-dependencies", own_name);
+    let dependencies = dependencies::read_in(&mut root, "dependencies", own_name, inherited);
+    let dev_dependencies = dependencies::read_in(&mut root, "dev-dependencies", own_name, inherited);
     dependencies::check_import_names(&mut root, own_name, &dependencies, &dev_dependencies);
     let kernels = kernels::read(&mut root);
     let allow_unsafe = match root.subsection("verify") {
@@ -237,9 +260,19 @@ fn read_root(document: &Document<&str>, text: &str, errors: &mut Vec<ManifestErr
         None => Vec::new(),
     };
     let policy = policy::read(&mut root);
+    let is_workspace = workspace::read(&mut root).is_some();
     let metadata = root.free_table("metadata");
     root.finish();
-    Some(Manifest { pack: pack?, dependencies, dev_dependencies, kernels, allow_unsafe, policy, metadata })
+    Some(Manifest {
+        pack: pack?,
+        dependencies,
+        dev_dependencies,
+        kernels,
+        allow_unsafe,
+        policy,
+        is_workspace,
+        metadata,
+    })
 }
 
 /// Whether the manifest is of a format this library knows; says so when it is not.

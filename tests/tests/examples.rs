@@ -35,6 +35,26 @@ fn the_avx2_microkernel() {
 }
 
 #[test]
+fn an_unrolled_avx512_microkernel() {
+    prints_what_it_says("avx512_microkernel.exo");
+}
+
+#[test]
+fn a_convolution_in_tiles() {
+    prints_what_it_says("conv3x3.exo");
+}
+
+#[test]
+fn a_blur_in_tiles() {
+    prints_what_it_says("blur.exo");
+}
+
+#[test]
+fn a_long_schedule() {
+    prints_what_it_says("unrolled.exo");
+}
+
+#[test]
 fn refusals_are_values() {
     prints_what_it_says("refusals.exo");
 }

@@ -83,6 +83,10 @@ fn work(module: String) -> Work {
 /// Ten times the size may cost this many times the work: 10 is linear, the rest is for logarithms and rounding.
 const MOST: f64 = 12.0;
 
+/// The same where every edit also makes the path to a place in a longer list anew: ten times the statements are three more
+/// levels of it.
+const MOST_WITH_LISTS: f64 = 14.0;
+
 fn grows_linearly(kind: &Kind, size: usize) {
     // The first evaluation of a process also makes what all later ones share.
     let [_, empty] = [(); 2].map(|()| work("pass\n".to_string()));
@@ -90,12 +94,10 @@ fn grows_linearly(kind: &Kind, size: usize) {
     let large = work((kind.module)(10 * size)).less(empty);
     let ratio = |small: u64, large: u64| large as f64 / small.max(1) as f64;
     let allocations = ratio(small.allocations, large.allocations);
-    assert!(allocations <= MOST, "`{}`: {allocations:.1}x the allocations: {small:?}, {large:?}", kind.name);
-    if kind.axis != Axis::Both {
-        // Each version of a growing proc is a list of its own, so only there the bytes may grow faster.
-        let bytes = ratio(small.bytes, large.bytes);
-        assert!(bytes <= MOST, "`{}`: {bytes:.1}x the bytes: {small:?}, {large:?}", kind.name);
-    }
+    let most = if kind.axis == Axis::Both { MOST_WITH_LISTS } else { MOST };
+    assert!(allocations <= most, "`{}`: {allocations:.1}x the allocations: {small:?}, {large:?}", kind.name);
+    let bytes = ratio(small.bytes, large.bytes);
+    assert!(bytes <= most, "`{}`: {bytes:.1}x the bytes: {small:?}, {large:?}", kind.name);
     assert!(large.queries <= 12 * small.queries.max(10), "`{}`: solver: {small:?}, {large:?}", kind.name);
 }
 
@@ -115,5 +117,5 @@ fn a_proc_ten_times_as_long_costs_ten_times_as_much() {
 
 #[test]
 fn as_many_steps_as_statements_cost_ten_times_as_much_for_ten_times_as_many() {
-    all_of(Axis::Both, 50);
+    all_of(Axis::Both, 100);
 }

@@ -6,7 +6,7 @@ use exo_compiler::diagnostic::codes;
 use exo_compiler::source::SourceFile;
 use exo_index::manifest::{
     DependencyKind, DependencySource, GitProblem, GitReference, GitSource, MANIFEST_FILE, Manifest, NewDependency,
-    add_dependency, git_path, git_url,
+    add_dependency_in, git_path, git_url,
 };
 use exo_index::name::PackName;
 use exo_index::version::Requirement;
@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::arguments::Add;
 use crate::builtin_packs::Registry;
+use crate::commands::members;
 use crate::commands::new::pack_name;
 use crate::commands::remove::edit_failure;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
@@ -35,6 +36,7 @@ struct Wanted {
 pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     settings.may_change_lock("exo add")?;
     let (held, project) = Project::hold(settings, terminal)?;
+    members::refuse_virtual(&project)?;
     let registry = Registry::open(settings)?;
     let wanted = match &arguments.git {
         Some(url) => vec![wanted_git(arguments, url, settings, terminal)?],
@@ -42,7 +44,7 @@ pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> 
     };
     let kind = if arguments.dev { DependencyKind::Dev } else { DependencyKind::Normal };
     let text = settle(settings, terminal, &project, &wanted, kind)?;
-    let manifest = read::manifest(&SourceFile::new(project.layout.manifest_name.clone(), text.clone()))?;
+    let manifest = project.parse(text.clone())?;
     let installed = install::install(settings, terminal, &project, &manifest, true)?;
     project.write(&held, Some(&text), Some(&installed.plan.lock.to_string()))?;
     let added: Vec<String> = wanted
@@ -215,7 +217,9 @@ fn settle(
         wanted.iter().try_fold(project.manifest_file.text.clone(), |text, pack| {
             let new =
                 NewDependency { name: pack.name.clone(), requirement: requirement(pack), source: pack.source.clone() };
-            add_dependency(&text, kind, &new).map_err(|error| edit_failure(&project.manifest_file, &text, error))
+            project
+                .with_inherited(|inherited| add_dependency_in(&text, kind, &new, inherited))
+                .map_err(|error| edit_failure(&project.manifest_file, &text, error))
         })
     };
     let open = |pack: &Wanted| pack.requirement.is_none() && pack.source == DependencySource::Default;
@@ -223,7 +227,7 @@ fn settle(
     if !wanted.iter().any(open) {
         return Ok(first);
     }
-    let manifest: Manifest = read::manifest(&SourceFile::new(project.layout.manifest_name.clone(), first))?;
+    let manifest: Manifest = project.parse(first)?;
     let lock = plan::resolve(settings, terminal, project, &manifest)?;
     edit(&|pack| match lock.packs.get(&pack.name) {
         Some(locked) if open(pack) => {

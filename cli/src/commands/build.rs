@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use exo_compiler::pipeline::KernelOutput;
 use exo_compiler::world::World;
-use exo_index::lockfile::{LOCK_FILE, LockedSource};
+use exo_index::lockfile::LockedSource;
 use serde_json::json;
 
 use crate::arguments::Build;
@@ -59,7 +59,7 @@ fn sources(ready: &Ready, output: &KernelOutput) -> Vec<String> {
         .filter(|instance| matches!(instance.source(), LockedSource::Path(_)))
         .map(Instance::id)
         .collect();
-    let mut sources = vec![ready.project.layout.manifest_name.clone(), LOCK_FILE.to_string()];
+    let mut sources = vec![ready.project.layout.manifest_name.clone(), ready.project.layout.lock_from_root()];
     for module in &output.modules {
         if (*module.pack == *ready.id || path_packs.contains(&*module.pack))
             && let Ok(source) = ready.world.source(module)

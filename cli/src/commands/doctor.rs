@@ -102,7 +102,10 @@ fn project(settings: &Settings) -> Finding {
             let pack = &project.manifest.pack;
             let state = match &project.lock {
                 None => "no Exo.lock yet; `exo install` makes it".to_string(),
-                Some(lock) => match lock.disagreements(&project.manifest).first() {
+                Some(lock) => match lock
+                    .disagreements(project.workspace.as_ref().map_or(&project.manifest, |(_, all)| all))
+                    .first()
+                {
                     None => "Exo.lock is up to date".to_string(),
                     Some(first) => format!("Exo.lock is out of date ({first}); `exo install` updates it"),
                 },

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use exo_compiler::source::SourceFile;
-use exo_index::manifest::{DependencyKind, EditError, remove_dependency};
+use exo_index::manifest::{DependencyKind, EditError, remove_dependency_in};
 use serde_json::json;
 
 use crate::arguments::Remove;
+use crate::commands::members;
 use crate::commands::new::pack_name;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean};
 use crate::install;
@@ -18,13 +19,16 @@ use crate::terminal::Terminal;
 pub(super) fn run(arguments: &Remove, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     settings.may_change_lock("exo remove")?;
     let (held, project) = Project::hold(settings, terminal)?;
+    members::refuse_virtual(&project)?;
     let kind = if arguments.dev { DependencyKind::Dev } else { DependencyKind::Normal };
     let mut text = project.manifest_file.text.clone();
     for pack in &arguments.packs {
-        text = remove_dependency(&text, kind, &pack_name(pack)?)
+        let name = pack_name(pack)?;
+        text = project
+            .with_inherited(|inherited| remove_dependency_in(&text, kind, &name, inherited))
             .map_err(|error| edit_failure(&project.manifest_file, &text, error))?;
     }
-    let manifest = read::manifest(&SourceFile::new(project.layout.manifest_name.clone(), text.clone()))?;
+    let manifest = project.parse(text.clone())?;
     let installed = install::install(settings, terminal, &project, &manifest, true)?;
     project.write(&held, Some(&text), Some(&installed.plan.lock.to_string()))?;
     let before = project.lock.iter().flat_map(|lock| lock.packs.values());

@@ -143,11 +143,15 @@ pub(crate) fn plan(
     manifest: &Manifest,
 ) -> Outcome<Plan> {
     let registry = Registry::open(settings)?;
-    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, manifest)?;
-    let lock = settle(settings, terminal, &registry, project, manifest, &paths)?;
+    let all = project.locked_for(manifest)?;
+    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, &all)?;
+    let lock = settle(settings, terminal, &registry, project, &all, &paths)?;
+    // Members that this pack does not need are their own business; everything else of the lockfile is installed.
+    let fixed = lock.packs.values().filter(|pack| !matches!(pack.source, LockedSource::Path(_))).map(|pack| &pack.name);
+    let needed = lock.reachable(manifest.all_dependencies().map(|dependency| &dependency.name).chain(fixed));
     let mut instances = Vec::new();
     for name in order(&lock).dependencies_first() {
-        if let Some(locked) = lock.packs.get(name) {
+        if let Some(locked) = lock.packs.get(name).filter(|_| needed.contains(name)) {
             instances.push(instance(cache, &registry, &paths, locked)?);
         }
     }
@@ -161,12 +165,19 @@ pub(crate) fn resolve(
     project: &Project,
     manifest: &Manifest,
 ) -> Outcome<Lockfile> {
-    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, manifest)?;
-    settle(settings, terminal, &Registry::open(settings)?, project, manifest, &paths)
+    let all = project.locked_for(manifest)?;
+    let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, &all)?;
+    settle(settings, terminal, &Registry::open(settings)?, project, &all, &paths)
 }
 
 fn reader<'a>(settings: &'a Settings, terminal: &'a Terminal, project: &'a Project) -> Reader<'a> {
-    Reader { settings, terminal, root: project.root(), lock: project.lock.as_ref() }
+    Reader {
+        settings,
+        terminal,
+        root: &project.layout.lock_root,
+        lock: project.lock.as_ref(),
+        members: project.workspace.as_ref().map(|(members, _)| members),
+    }
 }
 
 fn order(lock: &Lockfile) -> Resolution {

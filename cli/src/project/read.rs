@@ -11,37 +11,57 @@ use crate::failure::{Failure, Outcome, count};
 use crate::filesystem::{self, journal};
 use crate::project::Project;
 use crate::project::layout::Layout;
+use crate::project::workspace::Members;
 
 /// Readings of a project before giving up on one that another process keeps changing.
 const READINGS: usize = 20;
 
 /// Finishes an interrupted change, then reads both files.
-pub(crate) fn read(layout: Layout) -> Outcome<Project> {
+pub(crate) fn read(layout: Layout, members: Option<Members>) -> Outcome<Project> {
     for _ in 0..READINGS {
-        journal::recover(&layout.root)?;
+        journal::recover(&layout.lock_root)?;
         let manifest = filesystem::read_text(&layout.manifest())?;
         let lock = filesystem::read_optional(&layout.lock())?;
         // Another process may have replaced both between the two readings.
-        let unchanged = !layout.root.join(journal::JOURNAL).exists()
+        let unchanged = !layout.lock_root.join(journal::JOURNAL).exists()
             && filesystem::read_optional(&layout.manifest())?.as_deref() == Some(manifest.as_str());
         if unchanged {
-            return parse(layout, manifest, lock);
+            return parse(layout, members, manifest, lock);
         }
     }
     Err(Failure::environment(format!("`{}` keeps changing while it is read", layout.manifest().display()))
         .hint("another process writes it without end; stop it and run the command again"))
 }
 
-fn parse(layout: Layout, manifest_text: String, lock_text: Option<String>) -> Outcome<Project> {
+fn parse(
+    layout: Layout,
+    members: Option<Members>,
+    manifest_text: String,
+    lock_text: Option<String>,
+) -> Outcome<Project> {
     let manifest_file = SourceFile::new(layout.manifest_name.clone(), manifest_text);
     // The nearest manifest upwards need not be the one that was meant.
-    let manifest = manifest(&manifest_file)
-        .map_err(|failure| failure.note(format!("the project is `{}`", layout.root.display())))?;
+    let workspace = match members {
+        Some(members) => {
+            let all = members.union(None)?;
+            Some((members, all))
+        }
+        None => None,
+    };
+    let own = match &workspace {
+        None => manifest(&manifest_file),
+        Some((members, all)) => match members.member_in(&layout.root) {
+            Some(member) => members.parse(&member.path, &manifest_file),
+            // The root of a workspace that is no pack stands for all of its members.
+            None => Ok(all.clone()),
+        },
+    };
+    let manifest = own.map_err(|failure| failure.note(format!("the project is `{}`", layout.root.display())))?;
     let (lock, merge) = match lock_text.as_deref() {
         None => (None, None),
         Some(text) => lockfile(text).map_err(|error| lock_failure(text, error))?,
     };
-    Ok(Project { layout, manifest, manifest_file, lock, lock_text, merge, pinned: Default::default() })
+    Ok(Project { layout, manifest, manifest_file, workspace, lock, lock_text, merge, pinned: Default::default() })
 }
 
 /// A lockfile, or what to prefer of the two sides of an unfinished merge.

@@ -7,7 +7,7 @@ use crate::analysis::mutation;
 use crate::analysis::overlap::{self, Meeting};
 use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, BlockPlace};
-use crate::loop_ir::{Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::{Block, Proc, StmtKind, visit};
 use crate::print::Names;
 use crate::profile::Phase;
 use crate::symbol::Sym;
@@ -16,12 +16,12 @@ use crate::symbol::Sym;
 pub(crate) fn block_effects(proc: &Proc, place: &BlockPlace, solver: &mut Solver) -> Option<(Facts, Effects)> {
     let block = path::block(proc, place)?;
     let facts = Facts::at(proc, &place.statement(0));
-    let effects = effects_in(block, place, &facts, solver);
+    let effects = effects_in(&block, place, &facts, solver);
     Some((facts, effects))
 }
 
 /// What a block does where `facts` hold.
-pub(crate) fn effects_in(block: &[Stmt], place: &BlockPlace, facts: &Facts, solver: &mut Solver) -> Effects {
+pub(crate) fn effects_in(block: &Block, place: &BlockPlace, facts: &Facts, solver: &mut Solver) -> Effects {
     let _span = solver.span(Phase::Effects);
     let mut scope = facts.scope.clone();
     crate::analysis::effects::of_block(block, &place.parent, place.orelse, place.lo, &mut scope, &mut solver.callees)
@@ -52,7 +52,7 @@ pub(crate) fn commute(
         return Err(misplaced("two adjacent runs of statements"));
     }
     if let Some(name) =
-        declared_and_used(a, b).filter(|_| !mutation::passes("a declaration stays before its uses", false))
+        declared_and_used(&a, &b).filter(|_| !mutation::passes("a declaration stays before its uses", false))
     {
         return Err(scoping(proc, &name).at(&second.statement(0)));
     }
@@ -70,7 +70,7 @@ pub(crate) fn commute(
 }
 
 /// A name that `a` declares for its own list and `b` mentions.
-pub(crate) fn declared_and_used(a: &[Stmt], b: &[Stmt]) -> Option<Sym> {
+pub(crate) fn declared_and_used(a: &Block, b: &Block) -> Option<Sym> {
     a.iter().find_map(|stmt| match &stmt.kind {
         StmtKind::Alloc { name, .. } | StmtKind::Window { name, .. } => {
             visit::block_mentions(b, name).then(|| name.clone())

@@ -12,7 +12,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, BlockPlace, Path};
 use crate::hardware::config::ConfigField;
 use crate::loop_ir::configuration::Touched;
-use crate::loop_ir::{Expr, Proc};
+use crate::loop_ir::{Block, Expr, Proc};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -22,7 +22,7 @@ use crate::symbol::Sym;
 /// already, in every run of the statement, or is not read before it is written again.
 pub(crate) fn seen(proc: &Proc, at: &Path, solver: &mut Solver) -> Result<BTreeSet<ConfigField>, Unproven> {
     let Some(stmt) = path::stmt(proc, at) else { return Err(misplaced("the statement")) };
-    let fields = Touched::by_block(std::slice::from_ref(stmt)).writes;
+    let fields = Touched::by_block(&Block::one(stmt.clone())).writes;
     only_config(proc, at, &fields, solver)?;
     let before = Facts::at(proc, at);
     let mut after = before.clone();

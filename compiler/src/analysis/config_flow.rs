@@ -13,7 +13,7 @@ use crate::hardware::config::ConfigField;
 use crate::loop_ir::configuration::{self, ConfigState, Touched};
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::map_expr;
-use crate::loop_ir::{ArgType, BinaryOp, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
+use crate::loop_ir::{ArgType, BinaryOp, Block, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
 use crate::symbol::Sym;
 
 /// What becomes of a value that cannot be followed.
@@ -43,7 +43,7 @@ impl Unknowns<'_> {
 pub(crate) fn after(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut Unknowns<'_>) {
     scope.add_stmt(stmt);
     if !stmt.config.writes {
-        return drop_overwritten(std::slice::from_ref(stmt), scope);
+        return drop_overwritten(&Block::one(stmt.clone()), scope);
     }
     match &stmt.kind {
         StmtKind::WriteConfig { field, rhs } => {
@@ -57,7 +57,7 @@ pub(crate) fn after(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut Unknow
         | StmtKind::Window { .. } => {}
         StmtKind::Call { callee, args } => {
             let values = after_call(callee, args, scope, unknowns);
-            drop_overwritten(std::slice::from_ref(stmt), scope);
+            drop_overwritten(&Block::one(stmt.clone()), scope);
             values.into_iter().for_each(|(field, value)| scope.config.set(&field, value));
         }
         StmtKind::If { cond, body, orelse } => {
@@ -72,7 +72,7 @@ pub(crate) fn after(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut Unknow
     }
 }
 
-fn block(block: &[Stmt], scope: &mut Declarations, unknowns: &mut Unknowns<'_>) {
+fn block(block: &Block, scope: &mut Declarations, unknowns: &mut Unknowns<'_>) {
     for stmt in block {
         after(stmt, scope, unknowns);
     }
@@ -83,7 +83,7 @@ fn touched(stmt: &Stmt) -> BTreeSet<ConfigField> {
     if !stmt.config.writes {
         return BTreeSet::new();
     }
-    Touched::by_block(std::slice::from_ref(stmt)).writes
+    Touched::by_block(&Block::one(stmt.clone())).writes
 }
 
 /// The value of a right side where control stands: fields by their values, strides of windows by those of their buffers.
@@ -206,7 +206,7 @@ pub(crate) fn enter_loop(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut U
 fn after_loop(
     stmt: &Stmt,
     (iter, lo, hi): (&Sym, &Expr, &Expr),
-    body: &[Stmt],
+    body: &Block,
     scope: &mut Declarations,
     unknowns: &mut Unknowns<'_>,
 ) {
@@ -252,7 +252,7 @@ struct LoopFlow {
 
 impl LoopFlow {
     /// Starts from the guess that no iteration changes anything and takes back what does not hold, until all of it does.
-    fn of(stmt: &Stmt, iter: &Sym, body: &[Stmt], scope: &mut Declarations, unknowns: &mut Unknowns<'_>) -> LoopFlow {
+    fn of(stmt: &Stmt, iter: &Sym, body: &Block, scope: &mut Declarations, unknowns: &mut Unknowns<'_>) -> LoopFlow {
         let fields = touched(stmt);
         let before = scope.config.clone();
         drop_overwritten(body, scope);
@@ -298,7 +298,7 @@ impl LoopFlow {
 fn last_iteration(
     start: &ConfigState,
     changed: &BTreeSet<ConfigField>,
-    (body, bound): (&[Stmt], &BTreeSet<Sym>),
+    (body, bound): (&Block, &BTreeSet<Sym>),
     scope: &mut Declarations,
     unknowns: &mut Unknowns<'_>,
 ) -> Option<ConfigState> {
@@ -319,7 +319,7 @@ fn last_iteration(
 }
 
 /// Values that were copied from a buffer are not known any more when the block may write the buffer.
-fn drop_overwritten(block: &[Stmt], scope: &mut Declarations) {
+fn drop_overwritten(block: &Block, scope: &mut Declarations) {
     let mut config = std::mem::take(&mut scope.config);
     if config.any(&mut |value| visit_data(value)) {
         let mut inner = scope.clone();
@@ -332,7 +332,7 @@ fn drop_overwritten(block: &[Stmt], scope: &mut Declarations) {
 }
 
 /// The buffers that a block may write, calls included.
-fn written_roots(block: &[Stmt], scope: &Declarations, into: &mut BTreeSet<Sym>) {
+fn written_roots(block: &Block, scope: &Declarations, into: &mut BTreeSet<Sym>) {
     visit::each_stmt(block, &mut |stmt| {
         into.extend(visit::written_by(stmt).and_then(|name| scope.root(name)));
         if let StmtKind::Call { callee, args } = &stmt.kind {

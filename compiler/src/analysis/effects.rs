@@ -8,7 +8,7 @@ use crate::analysis::linear::{Linear, Var};
 use crate::cursor::path::{Path, Step};
 use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::declarations::{Alias, Declarations, RootAccess};
-use crate::loop_ir::{BinaryOp, Expr, ExprKind, Stmt, StmtKind, Ty};
+use crate::loop_ir::{BinaryOp, Block, Expr, ExprKind, Stmt, StmtKind, Ty};
 use crate::symbol::Sym;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ pub fn fix(cell: &Cell, symbol: &Sym, value: &Linear) -> Cell {
 ///
 /// `scope` holds what is visible there; what the block declares is added to it.
 pub fn of_block(
-    block: &[Stmt],
+    block: &Block,
     parent: &Path,
     orelse: bool,
     first: usize,
@@ -195,7 +195,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn block(&mut self, block: &[Stmt], parent: &Path, orelse: bool, first: usize) {
+    fn block(&mut self, block: &Block, parent: &Path, orelse: bool, first: usize) {
         for (k, stmt) in block.iter().enumerate() {
             self.ticks.push(Tick::At(k as u32));
             self.at = parent.child(Step::statement(orelse, first + k));
@@ -284,7 +284,7 @@ impl Walk<'_> {
         }
     }
 
-    fn branches(&mut self, cond: &Expr, body: &[Stmt], orelse: &[Stmt]) {
+    fn branches(&mut self, cond: &Expr, body: &Block, orelse: &Block) {
         let at = self.at.clone();
         let condition = lift::boolean(cond, self.scope);
         let negated = condition.as_ref().and_then(Formula::negated);
@@ -303,7 +303,7 @@ impl Walk<'_> {
         self.at = at;
     }
 
-    fn repeated(&mut self, stmt: &Stmt, iter: &Sym, (lo, hi): (&Expr, &Expr), body: &[Stmt]) {
+    fn repeated(&mut self, stmt: &Stmt, iter: &Sym, (lo, hi): (&Expr, &Expr), body: &Block) {
         let at = self.at.clone();
         let (depth, exact) = (self.guard.len(), self.exact);
         let range = range(iter, lift::index(lo, self.scope), lift::index(hi, self.scope));

@@ -9,7 +9,7 @@ use crate::analysis::solver::{Answer, Counterexample, Satisfiable, Solver};
 use crate::cursor::path::Path;
 use crate::loop_ir::configuration;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{ArgType, Control, Expr, Proc, Stmt, StmtKind};
+use crate::loop_ir::{ArgType, Block, Control, Expr, Proc, Stmt, StmtKind};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -58,7 +58,7 @@ impl Facts {
             self.scope = known.clone();
         }
         let configured = configuration::may_write(&proc.body);
-        let mut list: &[Stmt] = &proc.body;
+        let mut list: &Block = &proc.body;
         for (depth, step) in path.0.iter().enumerate() {
             let Some((_, at)) = step.in_list() else { return };
             if known.is_none() || configured {

@@ -13,7 +13,7 @@ use crate::analysis::solver::Solver;
 use crate::analysis::stationary;
 use crate::analysis::steady::{steady, without};
 use crate::cursor::path::{self, Path, Step};
-use crate::loop_ir::{Proc, Stmt, StmtKind, configuration, visit};
+use crate::loop_ir::{Block, Proc, StmtKind, configuration, visit};
 use crate::symbol::Sym;
 
 /// Answers [`Question::Fission`](crate::analysis::conditions::Question::Fission).
@@ -24,10 +24,10 @@ use crate::symbol::Sym;
 /// all: then it must be idempotent, and nothing the second half changes may be anything the first half touches.
 pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solver) -> Result<(), Unproven> {
     let Some(looped) = loop_at(proc, scope) else { return Err(misplaced("the loop")) };
-    let (Some(first), Some(second)) = (looped.body.get(..split), looped.body.get(split..)) else {
+    let (Some(first), Some(second)) = (looped.body.part(..split), looped.body.part(split..)) else {
         return Err(misplaced("the place to split at"));
     };
-    if let Some(name) = declared_and_used(first, second)
+    if let Some(name) = declared_and_used(&first, &second)
         .filter(|_| !mutation::passes("fission keeps declarations with their uses", false))
     {
         return Err(scoping(proc, &name).at(&scope.child(Step::Body(split))));
@@ -69,7 +69,7 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
         settled.push(root);
     };
     let free =
-        mutation::passes("a first half that runs once has no iterator", !visit::block_mentions(first, looped.iter));
+        mutation::passes("a first half that runs once has no iterator", !visit::block_mentions(&first, looped.iter));
     if free && runs_once(&facts, &all_a, &all_b, &within, solver) {
         return Ok(());
     }
@@ -92,7 +92,7 @@ struct Halves {
     second: Effects,
 }
 
-fn halves(scope: &Path, body: &[Stmt], split: usize, inside: &Facts, solver: &mut Solver) -> Halves {
+fn halves(scope: &Path, body: &Block, split: usize, inside: &Facts, solver: &mut Solver) -> Halves {
     let place = crate::analysis::iterations::body_run(scope, 0, body.len());
     let whole = commute::effects_in(body, &place, inside, solver);
     let (mut a, mut b) = (Effects::default(), Effects::default());
@@ -128,16 +128,16 @@ pub(crate) fn branch_split(proc: &Proc, scope: &Path, split: usize, orelse: bool
         | StmtKind::Call { .. }
         | StmtKind::Window { .. } => None,
     });
-    let halves = list.and_then(|list| Some((list.get(..split)?, list.get(split..)?)));
+    let halves = list.and_then(|list| Some((list.part(..split)?, list.part(split..)?)));
     let Some((first, second)) = halves else { return Err(misplaced("the branch to split")) };
     if let Some(StmtKind::If { cond, .. }) = path::stmt(proc, scope).map(|stmt| &stmt.kind)
-        && let Some(field) = configuration::disturbed([cond], first)
+        && let Some(field) = configuration::disturbed([cond], &first)
         && !mutation::passes("a split branch keeps what its condition reads", false)
     {
         let condition = format!("the condition keeps its value, but the first half writes `{field}`");
         return Err(Unproven::new(condition).at(scope));
     }
-    match declared_and_used(first, second)
+    match declared_and_used(&first, &second)
         .filter(|_| !mutation::passes("a split branch keeps declarations with their uses", false))
     {
         Some(name) => Err(scoping(proc, &name).at(&scope.child(Step::statement(orelse, split)))),

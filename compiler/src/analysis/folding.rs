@@ -10,7 +10,7 @@ use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, BlockPlace, Path};
-use crate::loop_ir::{LoopMode, Proc, StmtKind, visit};
+use crate::loop_ir::{Block, LoopMode, Proc, StmtKind, visit};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -30,7 +30,7 @@ pub(crate) fn folds(
     let scope = scope(proc, alloc).ok_or_else(|| misplaced("the allocation"))?;
     let Some((facts, effects)) = block_effects(proc, &scope, solver) else { return Err(misplaced("the statements")) };
     let block = path::block(proc, &scope).unwrap_or_default();
-    if !mutation::passes("a folded buffer is used in a fixed order", !parallel(block)) {
+    if !mutation::passes("a folded buffer is used in a fixed order", !parallel(&block)) {
         return Err(Unproven::new("the accesses come in a fixed order, but a loop is parallel").at(alloc));
     }
     let (later, _) = effects.of_other_iteration(&[]);
@@ -62,7 +62,7 @@ fn scope(proc: &Proc, alloc: &Path) -> Option<BlockPlace> {
     Some(BlockPlace { parent, orelse, lo: at + 1, hi })
 }
 
-fn parallel(block: &[crate::loop_ir::Stmt]) -> bool {
+fn parallel(block: &Block) -> bool {
     let mut found = false;
     visit::each_stmt(block, &mut |stmt| {
         found |= matches!(stmt.kind, StmtKind::For { mode: LoopMode::Par, .. });

@@ -12,7 +12,7 @@ use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::analysis::steady::{steady, without};
 use crate::cursor::path::{self, BlockPlace, Path};
-use crate::loop_ir::{Expr, Proc, Stmt, StmtKind, configuration, visit};
+use crate::loop_ir::{Block, Expr, Proc, Stmt, StmtKind, configuration, visit};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -22,7 +22,7 @@ pub(crate) struct Loop<'a> {
     pub(crate) iter: &'a Sym,
     pub(crate) lo: &'a Expr,
     pub(crate) hi: &'a Expr,
-    pub(crate) body: &'a [Stmt],
+    pub(crate) body: &'a Block,
 }
 
 pub(crate) fn loop_at<'a>(proc: &'a Proc, at: &Path) -> Option<Loop<'a>> {
@@ -60,9 +60,9 @@ pub(crate) fn before(a: &Sym, b: &Sym) -> Option<Formula> {
 
 /// Answers [`Question::Interchange`](crate::analysis::conditions::Question::Interchange).
 pub(crate) fn interchange(proc: &Proc, outer: &Path, solver: &mut Solver) -> Result<(), Unproven> {
-    let nest = loop_at(proc, outer).and_then(|parts| match parts.body {
-        [inner] => Some((parts, loop_parts(inner)?)),
-        _ => None,
+    let nest = loop_at(proc, outer).and_then(|parts| {
+        let inner = parts.body.only()?;
+        Some((parts, loop_parts(inner)?))
     });
     let Some((x, y)) = nest else { return Err(misplaced("a loop with another as its whole body")) };
     let free = !visit::mentions(y.lo, x.iter) && !visit::mentions(y.hi, x.iter);

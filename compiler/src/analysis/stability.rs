@@ -11,7 +11,7 @@ use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::analysis::{callees, effects};
 use crate::cursor::path::{self, BlockPlace, Path};
-use crate::loop_ir::{Expr, ExprKind, Proc, Ty, configuration, visit};
+use crate::loop_ir::{Block, Expr, ExprKind, Proc, Ty, configuration, visit};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -58,7 +58,7 @@ pub(crate) fn unchanged(
 /// Answers [`Question::ConfigKept`](crate::analysis::conditions::Question::ConfigKept).
 pub(crate) fn config_kept(proc: &Proc, at: &Path, exprs: &[Expr]) -> Result<(), Unproven> {
     let Some(stmt) = path::stmt(proc, at) else { return Err(misplaced("the statement")) };
-    match configuration::disturbed(exprs, std::slice::from_ref(stmt)) {
+    match configuration::disturbed(exprs, &Block::one(stmt.clone())) {
         None => Ok(()),
         Some(field) => {
             let names = Names::of(proc);
@@ -155,7 +155,7 @@ fn changes(proc: &Proc, place: &BlockPlace, solver: &mut Solver) -> Option<Effec
         }
         Some(_) | None => {
             let facts = Facts::at(proc, &place.statement(0));
-            let found = effects_in(block, place, &facts, solver);
+            let found = effects_in(&block, place, &facts, solver);
             Some(found)
         }
     }

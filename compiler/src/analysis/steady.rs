@@ -9,7 +9,7 @@ use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Expr, ExprKind, Stmt, Ty, visit};
+use crate::loop_ir::{Block, Expr, ExprKind, Ty, visit};
 use crate::symbol::Sym;
 
 /// The fields, as roots of cells, that every write of the body sets to one value, the same in all iterations, and that
@@ -19,7 +19,7 @@ use crate::symbol::Sym;
 /// As long as each iteration keeps its own order, no order of iterations makes a difference to such a field. `whole` is
 /// what one iteration does, `scope` the state at its start, `facts` hold in it.
 pub(crate) fn steady(
-    body: &[Stmt],
+    body: &Block,
     iters: &[&Sym],
     whole: &Effects,
     scope: &Declarations,

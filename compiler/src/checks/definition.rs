@@ -14,7 +14,7 @@ use crate::checks::call::Call;
 use crate::checks::claim::{Failure, Site};
 use crate::cursor::path::{Path, Step};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::loop_ir::{ArgType, Expr, LoopMode, NameFilter, Proc, Stmt, StmtKind, configuration, visit};
+use crate::loop_ir::{ArgType, Block, Expr, LoopMode, NameFilter, Proc, Stmt, StmtKind, configuration, visit};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -106,7 +106,7 @@ impl<'a> Walk<'a> {
         Walk { proc, facts, solver, failures: Vec::new(), scope, all_declared: false, aliases }
     }
 
-    fn block(&mut self, block: &[Stmt], parent: &Path, orelse: bool) {
+    fn block(&mut self, block: &Block, parent: &Path, orelse: bool) {
         for (k, stmt) in block.iter().enumerate() {
             let step = Step::statement(orelse, k);
             if !self.all_declared || self.may_count(stmt, parent, step) {
@@ -267,9 +267,9 @@ fn parallel_loops(proc: &Proc) -> Vec<(Path, &Stmt)> {
     found
 }
 
-fn parallel_in<'a>(block: &'a [Stmt], parent: &Path, orelse: bool, found: &mut Vec<(Path, &'a Stmt)>) {
+fn parallel_in<'a>(block: &'a Block, parent: &Path, orelse: bool, found: &mut Vec<(Path, &'a Stmt)>) {
     // Most statements hold none.
-    for (k, stmt) in block.iter().enumerate().filter(|(_, stmt)| stmt.summary().parallel) {
+    for (k, stmt) in block.picked(|summary| summary.parallel) {
         let at = parent.child(Step::statement(orelse, k));
         if let StmtKind::For { mode: LoopMode::Par, .. } = &stmt.kind {
             found.push((at.clone(), stmt));

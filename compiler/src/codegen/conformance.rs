@@ -9,11 +9,12 @@ use std::sync::Arc;
 use crate::codegen::intervals::Intervals;
 use crate::hardware::instruction::Instruction;
 use crate::hardware::memory::Memory;
+use crate::loop_ir::block::Block;
 use crate::loop_ir::build;
 use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::expression::{Access, Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Committed, Lineage, Proc};
-use crate::loop_ir::statement::{Block, LoopMode, Stmt, StmtKind};
+use crate::loop_ir::statement::{LoopMode, Stmt, StmtKind};
 use crate::loop_ir::substitute::{self, Substitution};
 use crate::loop_ir::types::DataType;
 use crate::loop_ir::visit;
@@ -47,8 +48,8 @@ pub fn wrapper(instruction: &Proc) -> Result<Arc<Proc>, String> {
         map: Substitution::new(),
         args: Vec::new(),
         actuals: Vec::new(),
-        before: Vec::new(),
-        after: Vec::new(),
+        before: Block::default(),
+        after: Block::default(),
         registers: Vec::new(),
     };
     for arg in &instruction.args {
@@ -234,10 +235,15 @@ impl Copies<'_> {
         );
         let mut body = build::stmt(StmtKind::Assign { name: dst.clone(), idx, rhs }, &Span::none());
         for (iter, extent) in iters.into_iter().zip(&self.ty.shape).rev() {
-            let inside =
-                StmtKind::For { iter, lo: build::int(0), hi: extent.clone(), body: vec![body], mode: LoopMode::Seq };
+            let inside = StmtKind::For {
+                iter,
+                lo: build::int(0),
+                hi: extent.clone(),
+                body: Block::one(body),
+                mode: LoopMode::Seq,
+            };
             body = build::stmt(inside, &Span::none());
         }
-        vec![body]
+        Block::one(body)
     }
 }

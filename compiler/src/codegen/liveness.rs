@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::loop_ir::block::Block;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::statement::{Block, Stmt, StmtKind};
+use crate::loop_ir::statement::{Stmt, StmtKind};
 use crate::loop_ir::visit;
 use crate::symbol::Sym;
 
@@ -33,7 +34,7 @@ pub fn deaths(block: &Block, declarations: &Declarations) -> BTreeMap<usize, Vec
 /// that a buffer lives as long as any alias of it is used.
 fn mentioned_roots(stmt: &Stmt, declarations: &Declarations) -> BTreeSet<Sym> {
     let mut roots = BTreeSet::new();
-    visit::each_stmt(std::slice::from_ref(stmt), &mut |stmt| {
+    visit::each_stmt(&Block::one(stmt.clone()), &mut |stmt| {
         roots.extend(visit::written_by(stmt).and_then(|name| declarations.root(name)));
         visit::each_own_expr(stmt, &mut |expr| {
             visit::each_expr(expr, &mut |node| {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use crate::codegen::precision;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::FieldType;
+use crate::loop_ir::block::Block;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
-use crate::loop_ir::statement::{LoopMode, Stmt, StmtKind};
+use crate::loop_ir::statement::{LoopMode, StmtKind};
 use crate::loop_ir::types::DataType;
 use crate::loop_ir::visit;
 use crate::source::Span;
@@ -132,7 +133,7 @@ fn is_strided(actual: &Expr, name: &Sym, declarations: &Declarations) -> bool {
 }
 
 /// Refuses `static` buffers inside a parallel loop, in callees too: all iterations would share them.
-fn no_static_storage(body: &[Stmt], par: &Span, errors: &mut Vec<Diagnostic>) {
+fn no_static_storage(body: &Block, par: &Span, errors: &mut Vec<Diagnostic>) {
     visit::each_stmt(body, &mut |stmt| match &stmt.kind {
         StmtKind::Alloc { name, mem, .. } if mem.is_static() => {
             errors.push(static_in_par(name.name(), par).at(&stmt.span, "allocated here"));
@@ -163,7 +164,7 @@ fn static_in_par(name: &str, par: &crate::source::Span) -> Diagnostic {
 }
 
 /// Refuses buffers in numbered places inside a parallel loop: each processor has places of its own.
-fn no_places_from_outside(body: &[Stmt], par: &Span, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
+fn no_places_from_outside(body: &Block, par: &Span, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
     let mut known: Vec<Sym> = Vec::new();
     visit::each_stmt(body, &mut |stmt| {
         let mut mention = |name: &Sym| {

@@ -71,7 +71,7 @@ impl Editor {
     }
 
     pub fn delete(&mut self, place: &BlockPlace) -> EditResult {
-        self.replace(place, Vec::new())
+        self.replace(place, Block::default())
     }
 
     /// Inserts statements at a gap.
@@ -100,8 +100,8 @@ impl Editor {
         if place.hi > list.len() || place.lo >= place.hi {
             return Err(NoSuchPlace);
         }
-        let run: Block = list.splice(place.lo..place.hi, std::iter::empty()).collect();
-        list.insert(place.lo, make(run));
+        let run = list.part(place.lo..place.hi).ok_or(NoSuchPlace)?;
+        list.splice(place.lo..place.hi, Block::one(make(run)));
         refresh(&mut self.proc, &place.parent);
         let BlockPlace { parent, orelse, lo, hi } = place.clone();
         self.forward.push(Forward::Wrap { parent, orelse, lo, hi, inner: inner.to_vec() });
@@ -111,7 +111,7 @@ impl Editor {
     /// Replaces a loop or branch by one of its lists.
     pub fn unwrap(&mut self, scope: &Path, inner_orelse: bool) -> EditResult {
         let (parent, orelse, at) = scope.list_position().ok_or(NoSuchPlace)?;
-        let inner = crate::cursor::path::list(&self.proc, scope, inner_orelse).ok_or(NoSuchPlace)?.to_vec();
+        let inner = crate::cursor::path::list(&self.proc, scope, inner_orelse).ok_or(NoSuchPlace)?.clone();
         let count = inner.len();
         let list = list_mut(&mut self.proc, &parent, orelse).ok_or(NoSuchPlace)?;
         list.splice(at..at + 1, inner);
@@ -133,11 +133,11 @@ impl Editor {
         if same_list && lo <= to_at && to_at <= hi {
             return Ok(());
         }
-        let run = crate::cursor::path::block(&self.proc, place).ok_or(NoSuchPlace)?.to_vec();
+        let run = crate::cursor::path::block(&self.proc, place).ok_or(NoSuchPlace)?.clone();
         let step = Forward::Move { parent, orelse, lo, hi, to_parent, to_orelse, to_at };
         let first = crate::cursor::forward::node(&place.statement(0), &step).ok_or(NoSuchPlace)?;
         let list = list_mut(&mut self.proc, &place.parent, place.orelse).ok_or(NoSuchPlace)?;
-        list.splice(lo..hi, std::iter::empty());
+        list.splice(lo..hi, Block::default());
         let (target, target_orelse, target_at) = first.list_position().ok_or(NoSuchPlace)?;
         let list = list_mut(&mut self.proc, &target, target_orelse).ok_or(NoSuchPlace)?;
         if target_at > list.len() {

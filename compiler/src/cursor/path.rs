@@ -1,6 +1,6 @@
 //! Paths from a procedure's root to its nodes, and the places that cursors name with them.
 
-use crate::loop_ir::{Access, Expr, ExprKind, Proc, Stmt, StmtKind};
+use crate::loop_ir::{Access, Block, Expr, ExprKind, Proc, Stmt, StmtKind};
 
 /// One edge of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -253,7 +253,7 @@ pub fn expr<'a>(proc: &'a Proc, path: &Path) -> Option<&'a Expr> {
 }
 
 /// The statement list `body` or `orelse` of the node at a path.
-pub fn list<'a>(proc: &'a Proc, parent: &Path, orelse: bool) -> Option<&'a [Stmt]> {
+pub fn list<'a>(proc: &'a Proc, parent: &Path, orelse: bool) -> Option<&'a Block> {
     match (node(proc, parent)?, orelse) {
         (Node::Proc(proc), false) => Some(&proc.body),
         (Node::Stmt(stmt), _) => match (&stmt.kind, orelse) {
@@ -276,8 +276,8 @@ pub fn list<'a>(proc: &'a Proc, parent: &Path, orelse: bool) -> Option<&'a [Stmt
 }
 
 /// The statements of a block.
-pub fn block<'a>(proc: &'a Proc, place: &BlockPlace) -> Option<&'a [Stmt]> {
-    list(proc, &place.parent, place.orelse)?.get(place.lo..place.hi)
+pub fn block(proc: &Proc, place: &BlockPlace) -> Option<Block> {
+    list(proc, &place.parent, place.orelse)?.part(place.lo..place.hi)
 }
 
 fn child<'a>(node: Node<'a>, step: Step) -> Option<Node<'a>> {
@@ -384,7 +384,7 @@ pub fn each_stmt_path<'a>(proc: &'a Proc, f: &mut dyn FnMut(&Path, &'a Stmt)) {
 }
 
 /// Calls `f` with the path of every statement of one list and everything inside, parents first.
-pub fn each_in_list<'a>(list: &'a [Stmt], parent: &Path, orelse: bool, f: &mut dyn FnMut(&Path, &'a Stmt)) {
+pub fn each_in_list<'a>(list: &'a Block, parent: &Path, orelse: bool, f: &mut dyn FnMut(&Path, &'a Stmt)) {
     for (at, stmt) in list.iter().enumerate() {
         let path = parent.child(Step::statement(orelse, at));
         f(&path, stmt);

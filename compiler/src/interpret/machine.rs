@@ -7,7 +7,7 @@ use crate::interpret::FaultKind;
 use crate::interpret::call::Shared;
 use crate::interpret::domain::Domain;
 use crate::interpret::frame::{Binding, ControlValue, Frame, Step, View, dense_strides, fault};
-use crate::loop_ir::{DataType, Expr, ExprKind, LoopMode, Stmt, StmtKind, Ty, visit};
+use crate::loop_ir::{Block, DataType, Expr, ExprKind, LoopMode, Stmt, StmtKind, Ty, visit};
 use crate::source::Span;
 use crate::symbol::Sym;
 
@@ -82,7 +82,7 @@ impl<'a, D: Domain> Machine<'a, D> {
     }
 
     /// Runs a block; what it binds and allocates ends with it.
-    pub(super) fn block(&mut self, block: &[Stmt], frame: &mut Frame) -> Step<()> {
+    pub(super) fn block(&mut self, block: &Block, frame: &mut Frame) -> Step<()> {
         let outside = self.buffers.len();
         for stmt in block {
             self.statement(stmt, frame)?;
@@ -156,7 +156,7 @@ impl<'a, D: Domain> Machine<'a, D> {
         &mut self,
         iter: &Sym,
         range: std::ops::Range<i64>,
-        body: &[Stmt],
+        body: &Block,
         frame: &mut Frame,
         span: &Span,
     ) -> Step<()> {
@@ -173,7 +173,7 @@ impl<'a, D: Domain> Machine<'a, D> {
         &mut self,
         iter: &Sym,
         range: std::ops::Range<i64>,
-        body: &[Stmt],
+        body: &Block,
         frame: &mut Frame,
         span: &Span,
     ) -> Step<()> {

@@ -115,9 +115,10 @@ fn matrix_product_is_computed() {
     let (i, j, k) = (Sym::new("i"), Sym::new("j"), Sym::new("k"));
     let product = mul(element(&a, vec![index(&i), index(&k)]), element(&b, vec![index(&k), index(&j)]));
     let inner = reduce(&c, vec![index(&i), index(&j)], product);
-    let nest = seq(&i, int(2), vec![seq(&j, int(2), vec![seq(&k, int(2), vec![inner])])]);
+    let nest = seq(&i, int(2), Block::one(seq(&j, int(2), Block::one(seq(&k, int(2), Block::one(inner))))));
     let square = || vec![int(2), int(2)];
-    let p = make("mm", vec![buffer(&a, square()), buffer(&b, square()), buffer(&c, square())], vec![], vec![nest]);
+    let p =
+        make("mm", vec![buffer(&a, square()), buffer(&b, square()), buffer(&c, square())], vec![], Block::one(nest));
     let tensor = |values: [u64; 4]| {
         Input::Tensor(Tensor::dense(vec![2, 2], values.iter().map(|n| FieldValue::Number(*n)).collect()))
     };
@@ -131,12 +132,12 @@ fn literals_are_the_decimals_they_spell() {
     // 0.1 + 0.2 = 0.3, 1e-7 * 1e7 = 1 and 3 / 4 = 0.75 hold over the reals, not over doubles or integers.
     let quotient = build::binary(BinaryOp::Div, real(3.0), real(4.0));
     let p = over_x(|x| {
-        vec![
+        Block::from([
             assign(x, vec![int(0)], sub(add(real(0.1), real(0.2)), real(0.3))),
             assign(x, vec![int(1)], mul(real(1e-7), real(1e7))),
             assign(x, vec![int(2)], sub(quotient, real(0.75))),
             assign(x, vec![int(3)], real(-2.5)),
-        ]
+        ])
     });
     let out = exactly(&p, vec![numbers(&[9, 9, 9, 9])]).unwrap();
     let values = out.tensors[0].1.elements();
@@ -157,11 +158,11 @@ fn division_by_zero_depends_on_the_dividend_only() {
 fn externs_are_functions_of_name_and_arguments() {
     let p = over_x(|x| {
         let e = |n: i64| element(x, vec![int(n)]);
-        vec![
+        Block::from([
             assign(x, vec![int(1)], external("sin", vec![e(0)])),
             assign(x, vec![int(2)], external("sin", vec![add(e(0), real(0.0))])),
             assign(x, vec![int(3)], external("relu", vec![e(0)])),
-        ]
+        ])
     });
     let values = exactly(&p, vec![numbers(&[7, 0, 0, 0])]).unwrap().tensors[0].1.elements();
     assert_eq!(values[1], values[2]);
@@ -174,10 +175,10 @@ fn indices_divide_towards_minus_infinity() {
     let shifted = || sub(index(&i), int(3));
     let quotient = add(build::div(shifted(), 2), int(2));
     let body = vec![
-        looped(LoopMode::Seq, &i, int(0), int(4), vec![reduce(&x, vec![build::modulo(shifted(), 4)], real(1.0))]),
-        looped(LoopMode::Seq, &i.clone(), int(0), int(4), vec![reduce(&x, vec![quotient], real(10.0))]),
+        looped(LoopMode::Seq, &i, int(0), int(4), Block::one(reduce(&x, vec![build::modulo(shifted(), 4)], real(1.0)))),
+        looped(LoopMode::Seq, &i.clone(), int(0), int(4), Block::one(reduce(&x, vec![quotient], real(10.0)))),
     ];
-    let p = make("p", vec![buffer(&x, vec![int(4)])], vec![], body);
+    let p = make("p", vec![buffer(&x, vec![int(4)])], vec![], body.into());
     let out = exactly(&p, vec![numbers(&[0, 0, 0, 0])]).unwrap();
     // (i - 3) / 2 is -2, -1, -1, 0.
     let shown: Vec<String> = out.tensors[0].1.elements().iter().map(ToString::to_string).collect();
@@ -189,10 +190,10 @@ fn an_index_is_held_against_the_window_and_not_the_buffer() {
     let write = |at: i64| {
         over_x(|x| {
             let w = Sym::new("w");
-            vec![
+            Block::from([
                 st(StmtKind::Window { name: w.clone(), rhs: build::window(x, vec![slice(int(1), int(3))]) }),
                 assign(&w, vec![int(at)], real(5.0)),
-            ]
+            ])
         })
     };
     let out = exactly(&write(1), vec![numbers(&[0, 1, 2, 3])]).unwrap();
@@ -216,7 +217,7 @@ fn windows_of_windows_compose() {
         }),
         assign(&column, vec![int(1)], real(42.0)),
     ];
-    let p = make("p", vec![buffer(&x, vec![int(3), int(4)])], vec![], body);
+    let p = make("p", vec![buffer(&x, vec![int(3), int(4)])], vec![], body.into());
     let zeros = Input::Tensor(Tensor::dense(vec![3, 4], vec![FieldValue::Number(0); 12]));
     let out = exactly(&p, vec![zeros]).unwrap();
     assert_eq!(out.tensors[0].1.get(&[2, 3]), Some(&FieldValue::Number(42)));
@@ -227,14 +228,15 @@ fn empty_windows_extents_and_backward_loops_are_flagged() {
     let i = Sym::new("i");
     let w = Sym::new("w");
     let args = || vec![numbers(&[0, 1, 2, 3])];
-    let empty =
-        over_x(|x| vec![st(StmtKind::Window { name: w.clone(), rhs: build::window(x, vec![slice(int(2), int(2))]) })]);
+    let empty = over_x(|x| {
+        Block::one(st(StmtKind::Window { name: w.clone(), rhs: build::window(x, vec![slice(int(2), int(2))]) }))
+    });
     assert_eq!(fault_of(&empty, args()), FaultKind::Extent);
-    let backward = over_x(|_| vec![looped(LoopMode::Seq, &i, int(2), int(1), vec![build::pass()])]);
+    let backward = over_x(|_| Block::one(looped(LoopMode::Seq, &i, int(2), int(1), Block::one(build::pass()))));
     assert_eq!(fault_of(&backward, args()), FaultKind::Extent);
-    let empty_loop = over_x(|_| vec![looped(LoopMode::Seq, &i, int(2), int(2), vec![build::pass()])]);
+    let empty_loop = over_x(|_| Block::one(looped(LoopMode::Seq, &i, int(2), int(2), Block::one(build::pass()))));
     assert!(exactly(&empty_loop, args()).is_ok());
-    let nothing = over_x(|_| vec![alloc(&w, vec![int(0)])]);
+    let nothing = over_x(|_| Block::one(alloc(&w, vec![int(0)])));
     assert_eq!(fault_of(&nothing, args()), FaultKind::Extent);
 }
 
@@ -244,18 +246,23 @@ fn poison_may_be_copied_but_not_reach_an_output() {
     let u = Sym::new("u");
     let args = || vec![numbers(&[0, 1, 2, 3])];
     let copied = over_x(|_| {
-        vec![alloc(&t, vec![int(2)]), alloc(&u, vec![int(2)]), assign(&u, vec![int(1)], element(&t, vec![int(0)]))]
+        Block::from([
+            alloc(&t, vec![int(2)]),
+            alloc(&u, vec![int(2)]),
+            assign(&u, vec![int(1)], element(&t, vec![int(0)])),
+        ])
     });
     assert!(exactly(&copied, args()).is_ok());
-    let leaked =
-        over_x(|x| vec![alloc(&t, vec![int(2)]), assign(x, vec![int(3)], mul(real(0.0), element(&t, vec![int(1)])))]);
+    let leaked = over_x(|x| {
+        Block::from([alloc(&t, vec![int(2)]), assign(x, vec![int(3)], mul(real(0.0), element(&t, vec![int(1)])))])
+    });
     assert_eq!(fault_of(&leaked, args()), FaultKind::Uninitialised);
     let overwritten = over_x(|x| {
-        vec![
+        Block::from([
             alloc(&t, vec![int(2)]),
             assign(x, vec![int(3)], element(&t, vec![int(1)])),
             assign(x, vec![int(3)], real(1.0)),
-        ]
+        ])
     });
     assert!(exactly(&overwritten, args()).is_ok());
 }
@@ -268,17 +275,20 @@ fn memory_does_not_survive_its_block() {
     let first = build::stmt(
         StmtKind::If {
             cond: build::binary(BinaryOp::Eq, index(&i), int(0)),
-            body: vec![assign(&t, vec![int(0)], real(1.0))],
-            orelse: vec![],
+            body: Block::one(assign(&t, vec![int(0)], real(1.0))),
+            orelse: Block::default(),
         },
         &Span::none(),
     );
     let body = vec![alloc(&t, vec![int(1)]), first, assign(&x, vec![index(&i)], element(&t, vec![int(0)]))];
-    let p = make("p", vec![buffer(&x, vec![int(4)])], vec![], vec![seq(&i, int(4), body)]);
+    let p = make("p", vec![buffer(&x, vec![int(4)])], vec![], Block::one(seq(&i, int(4), body.into())));
     assert_eq!(fault_of(&p, vec![numbers(&[0, 0, 0, 0])]), FaultKind::Uninitialised);
     // A name is not bound behind its block.
     let q = over_x(|x| {
-        vec![seq(&i, int(2), vec![alloc(&t, vec![int(1)])]), assign(x, vec![int(0)], element(&t, vec![int(0)]))]
+        Block::from([
+            seq(&i, int(2), Block::one(alloc(&t, vec![int(1)]))),
+            assign(x, vec![int(0)], element(&t, vec![int(0)])),
+        ])
     });
     assert_eq!(fault_of(&q, vec![numbers(&[0, 0, 0, 0])]), FaultKind::Malformed);
 }
@@ -287,24 +297,24 @@ fn memory_does_not_survive_its_block() {
 fn races_between_par_iterations_are_flagged() {
     let i = Sym::new("i");
     let run_par = |make_body: &dyn Fn(&Sym) -> Block| {
-        let p = over_x(|x| vec![looped(LoopMode::Par, &i, int(0), int(3), make_body(x))]);
+        let p = over_x(|x| Block::one(looped(LoopMode::Par, &i, int(0), int(3), make_body(x))));
         exactly(&p, vec![numbers(&[0, 1, 2, 3])]).map_err(|fault| fault.kind)
     };
-    let own = |x: &Sym| vec![reduce(x, vec![index(&i)], real(1.0))];
+    let own = |x: &Sym| Block::one(reduce(x, vec![index(&i)], real(1.0)));
     assert!(run_par(&own).is_ok());
-    let shared_read = |x: &Sym| vec![assign(x, vec![index(&i)], element(x, vec![int(3)]))];
+    let shared_read = |x: &Sym| Block::one(assign(x, vec![index(&i)], element(x, vec![int(3)])));
     assert!(run_par(&shared_read).is_ok());
-    let one_cell = |x: &Sym| vec![reduce(x, vec![int(0)], real(1.0))];
+    let one_cell = |x: &Sym| Block::one(reduce(x, vec![int(0)], real(1.0)));
     assert_eq!(run_par(&one_cell).unwrap_err(), FaultKind::Race);
-    let neighbour = |x: &Sym| vec![assign(x, vec![index(&i)], element(x, vec![add(index(&i), int(1))]))];
+    let neighbour = |x: &Sym| Block::one(assign(x, vec![index(&i)], element(x, vec![add(index(&i), int(1))])));
     assert_eq!(run_par(&neighbour).unwrap_err(), FaultKind::Race);
     let private = |x: &Sym| {
         let t = Sym::new("t");
-        vec![
+        Block::from([
             alloc(&t, vec![int(1)]),
             assign(&t, vec![int(0)], element(x, vec![index(&i)])),
             assign(x, vec![index(&i)], element(&t, vec![int(0)])),
-        ]
+        ])
     };
     assert!(run_par(&private).is_ok());
     // Read by two iterations, then written by the last reader.
@@ -312,11 +322,11 @@ fn races_between_par_iterations_are_flagged() {
         let t = Sym::new("t");
         let cond = build::binary(BinaryOp::Eq, index(&i), int(2));
         let write = vec![assign(x, vec![int(0)], real(1.0))];
-        vec![
+        Block::from([
             alloc(&t, vec![]),
             assign(&t, vec![], element(x, vec![int(0)])),
-            st(StmtKind::If { cond, body: write, orelse: vec![] }),
-        ]
+            st(StmtKind::If { cond, body: write.into(), orelse: Block::default() }),
+        ])
     };
     assert_eq!(run_par(&late_writer).unwrap_err(), FaultKind::Race);
 }
@@ -325,15 +335,15 @@ fn races_between_par_iterations_are_flagged() {
 fn copier() -> Arc<Proc> {
     let (n, d, s, k) = (Sym::new("n"), Sym::new("d"), Sym::new("s"), Sym::new("k"));
     let even = build::binary(BinaryOp::Eq, build::modulo(size(&n), 2), int(0));
-    let body = vec![seq(&k, size(&n), vec![assign(&d, vec![index(&k)], element(&s, vec![index(&k)]))])];
+    let body = vec![seq(&k, size(&n), Block::one(assign(&d, vec![index(&k)], element(&s, vec![index(&k)]))))];
     let args = vec![sized(&n, Control::Size), view(&d, vec![size(&n)]), view(&s, vec![size(&n)])];
-    Arc::new(make("copy", args, vec![even], body))
+    Arc::new(make("copy", args, vec![even], body.into()))
 }
 
 fn copying(n: i64, d: (i64, i64), s: (i64, i64)) -> Result<Outputs<FieldValue>, FaultKind> {
     let p = over_x(|x| {
         let part = |(lo, hi): (i64, i64)| build::window(x, vec![slice(int(lo), int(hi))]);
-        vec![st(StmtKind::Call { callee: copier(), args: vec![int(n), part(d), part(s)] })]
+        Block::one(st(StmtKind::Call { callee: copier(), args: vec![int(n), part(d), part(s)] }))
     });
     exactly(&p, vec![numbers(&[10, 11, 12, 13])]).map_err(|fault| fault.kind)
 }
@@ -368,11 +378,11 @@ fn arguments_may_share_what_is_only_read() {
 #[test]
 fn a_dense_parameter_does_not_take_a_column() {
     let (v, x) = (Sym::new("v"), Sym::new("x"));
-    let callee = make("set", vec![buffer(&v, vec![int(2)])], vec![], vec![assign(&v, vec![int(1)], real(1.0))]);
+    let callee = make("set", vec![buffer(&v, vec![int(2)])], vec![], Block::one(assign(&v, vec![int(1)], real(1.0))));
     let callee = Arc::new(callee);
     let pass = |idx: Vec<Access>| {
         let call = st(StmtKind::Call { callee: callee.clone(), args: vec![build::window(&x, idx)] });
-        let p = make("p", vec![buffer(&x, vec![int(2), int(2)])], vec![], vec![call]);
+        let p = make("p", vec![buffer(&x, vec![int(2), int(2)])], vec![], Block::one(call));
         let data = vec![FieldValue::Number(0); 4];
         exactly(&p, vec![Input::Tensor(Tensor::dense(vec![2, 2], data))]).map_err(|fault| fault.kind)
     };
@@ -386,7 +396,7 @@ fn strides_are_those_of_the_argument() {
     let stride = build::expr(ExprKind::Stride { name: x.clone(), dim: 0 }, Ty::STRIDE, &Span::none());
     let is_three = build::binary(BinaryOp::Eq, stride, int(3));
     let args = vec![sized(&n, Control::Size), view(&x, vec![size(&n)])];
-    let p = make("p", args, vec![is_three], vec![assign(&x, vec![int(1)], real(1.0))]);
+    let p = make("p", args, vec![is_three], Block::one(assign(&x, vec![int(1)], real(1.0))));
     let input = |stride: i64| {
         let data = vec![FieldValue::Number(0); 1 + stride as usize];
         vec![Input::Int(2), Input::Tensor(Tensor { extents: vec![2], strides: vec![stride], data })]
@@ -402,10 +412,12 @@ fn strides_are_those_of_the_argument() {
 #[test]
 fn runs_end() {
     let i = Sym::new("i");
-    let p = over_x(|_| vec![seq(&i, int(i64::MAX), vec![seq(&Sym::new("j"), int(i64::MAX), vec![build::pass()])])]);
+    let p = over_x(|_| {
+        Block::one(seq(&i, int(i64::MAX), Block::one(seq(&Sym::new("j"), int(i64::MAX), Block::one(build::pass())))))
+    });
     let fault = run(&Exact, &p, Inputs { args: vec![numbers(&[0, 0, 0, 0])], config: Vec::new() }, 10_000).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Budget);
-    let huge = over_x(|_| vec![alloc(&Sym::new("t"), vec![int(1 << 40)])]);
+    let huge = over_x(|_| Block::one(alloc(&Sym::new("t"), vec![int(1 << 40)])));
     let fault =
         run(&Exact, &huge, Inputs { args: vec![numbers(&[0, 0, 0, 0])], config: Vec::new() }, 10_000).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Budget);
@@ -415,11 +427,11 @@ fn runs_end() {
 fn floats_round_where_c_rounds() {
     let p = over_x(|x| {
         let e = |n: i64| element(x, vec![int(n)]);
-        vec![
+        Block::from([
             assign(x, vec![int(1)], sub(add(e(0), real(1.0)), e(0))),
             assign(x, vec![int(2)], real(0.1)),
             assign(x, vec![int(3)], external("relu", vec![real(-3.0)])),
-        ]
+        ])
     });
     let out =
         run(&Rounded, &p, Inputs { args: vec![floats(&[16_777_216.0, 0.0, 0.0, 5.0])], config: Vec::new() }, 1000)
@@ -450,9 +462,9 @@ fn narrow_formats_round_to_even_and_integers_wrap() {
 /// `p(n: size, x: f32[n])` with the given asserts; adds `by` to each element.
 fn adder(by: f64, asserts: &dyn Fn(&Sym) -> Vec<Expr>) -> Proc {
     let (n, x, i) = (Sym::new("n"), Sym::new("x"), Sym::new("i"));
-    let body = vec![seq(&i, size(&n), vec![reduce(&x, vec![index(&i)], real(by))])];
+    let body = vec![seq(&i, size(&n), Block::one(reduce(&x, vec![index(&i)], real(by))))];
     let preds = asserts(&n);
-    make("p", vec![sized(&n, Control::Size), buffer(&x, vec![size(&n)])], preds, body)
+    make("p", vec![sized(&n, Control::Size), buffer(&x, vec![size(&n)])], preds, body.into())
 }
 
 #[test]
@@ -463,7 +475,7 @@ fn comparisons_tell_equal_from_unequal() {
     assert!(matches!(compare(&p, &p, &options), Comparison::Equal { runs: 4 }));
     let Comparison::Unequal { buffer, index, .. } = compare(&p, &q, &options) else { panic!("must differ") };
     assert_eq!((buffer.as_str(), index), ("x", vec![0]));
-    let other = over_x(|_| vec![build::pass()]);
+    let other = over_x(|_| Block::one(build::pass()));
     assert!(matches!(compare(&p, &other, &options), Comparison::Incomparable { .. }));
 }
 
@@ -506,7 +518,7 @@ fn faults_name_their_side() {
     let p = adder(1.0, &none);
     let (n, x) = (Sym::new("n"), Sym::new("x"));
     let body = vec![assign(&x, vec![size(&n)], real(1.0))];
-    let q = make("q", vec![sized(&n, Control::Size), buffer(&x, vec![size(&n)])], vec![], body);
+    let q = make("q", vec![sized(&n, Control::Size), buffer(&x, vec![size(&n)])], vec![], body.into());
     let outcome = compare(&p, &q, &Options::default());
     let Comparison::Fault { side, fault, .. } = outcome else { panic!("{outcome:?}") };
     assert_eq!((side, fault.kind), (compare::Side::Right, FaultKind::Bounds));
@@ -528,7 +540,7 @@ fn a_copy_through_windows_of_any_layout_is_the_copy_it_says() {
     let args = vec![sized(&n, Control::Size), view(&d, vec![size(&n)]), view(&s, vec![size(&n)])];
     let whole = |name: &Sym| build::expr(ExprKind::Read { name: name.clone(), idx: vec![] }, Ty::Data, &Span::none());
     let call = st(StmtKind::Call { callee: copy.clone(), args: vec![size(&n), whole(&d), whole(&s)] });
-    let p = make("p", args, copy_pred(&n), vec![call]);
+    let p = make("p", args, copy_pred(&n), Block::one(call));
     assert!(compare(&p, &copy, &Options { rounds: 20, ..Options::default() }).is_equal());
 }
 

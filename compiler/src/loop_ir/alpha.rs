@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::loop_ir::block::Block;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::statement::{Stmt, StmtKind};
 use crate::loop_ir::substitute::{Substitution, substitute};
@@ -12,7 +13,7 @@ use crate::symbol::Sym;
 /// Whether two blocks are the same code, given which symbols of the left one stand for which of the right one.
 ///
 /// Exact: no statement, index or extent more on either side; loop modes, memories, types and callees count.
-pub fn equal_blocks(left: &[Stmt], right: &[Stmt], bound: &BTreeMap<Sym, Sym>) -> bool {
+pub fn equal_blocks(left: &Block, right: &Block, bound: &BTreeMap<Sym, Sym>) -> bool {
     let mut pairing = Pairing { to_right: bound.clone() };
     pairing.blocks(left, right)
 }
@@ -23,7 +24,7 @@ struct Pairing {
 }
 
 impl Pairing {
-    fn blocks(&mut self, left: &[Stmt], right: &[Stmt]) -> bool {
+    fn blocks(&mut self, left: &Block, right: &Block) -> bool {
         left.len() == right.len() && left.iter().zip(right).all(|(left, right)| self.stmts(left, right))
     }
 

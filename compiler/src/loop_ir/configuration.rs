@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hardware::config::{ConfigField, FieldType};
+use crate::loop_ir::block::Block;
 use crate::loop_ir::build;
 use crate::loop_ir::expression::{Access, Expr, ExprKind};
 use crate::loop_ir::procedure::{ArgType, Proc};
@@ -35,7 +36,7 @@ pub fn control(field: &ConfigField) -> Option<Control> {
 pub(crate) fn use_of(kind: &StmtKind) -> ConfigUse {
     let reads = |reads: bool| ConfigUse { reads, writes: false };
     let all = |exprs: &[Expr]| reads(exprs.iter().any(|expr| expr.reads_config));
-    let block = |block: &[Stmt]| block.iter().fold(ConfigUse::default(), |sum, stmt| sum.or(stmt.config));
+    let block = |block: &Block| block.summary().config;
     match kind {
         StmtKind::Assign { idx, rhs, .. } | StmtKind::Reduce { idx, rhs, .. } => all(idx).or(reads(rhs.reads_config)),
         StmtKind::Pass => ConfigUse::default(),
@@ -63,7 +64,7 @@ impl Touched {
         touched
     }
 
-    pub fn by_block(block: &[Stmt]) -> Touched {
+    pub fn by_block(block: &Block) -> Touched {
         let mut touched = Touched::default();
         touched.add_block(block);
         touched
@@ -80,8 +81,8 @@ impl Touched {
         self.reads.union(&self.writes).cloned().collect()
     }
 
-    fn add_block(&mut self, block: &[Stmt]) {
-        for stmt in block.iter().filter(|stmt| stmt.config.reads || stmt.config.writes) {
+    fn add_block(&mut self, block: &Block) {
+        for (_, stmt) in block.picked(|summary| summary.config.reads || summary.config.writes) {
             self.add_stmt(stmt);
         }
     }
@@ -121,12 +122,12 @@ impl Touched {
 }
 
 /// Whether a block may change configuration state.
-pub fn may_write(block: &[Stmt]) -> bool {
-    block.iter().any(|stmt| stmt.config.writes)
+pub fn may_write(block: &Block) -> bool {
+    block.summary().config.writes
 }
 
 /// A field that the expressions read and the block may write.
-pub fn disturbed<'a>(exprs: impl IntoIterator<Item = &'a Expr>, block: &[Stmt]) -> Option<ConfigField> {
+pub fn disturbed<'a>(exprs: impl IntoIterator<Item = &'a Expr>, block: &Block) -> Option<ConfigField> {
     if !may_write(block) {
         return None;
     }
@@ -259,8 +260,8 @@ pub fn dependent_declaration(proc: &Proc) -> Option<String> {
 }
 
 /// The statements that read configuration state, at any depth.
-fn each_reading(block: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
-    for stmt in block.iter().filter(|stmt| stmt.config.reads) {
+fn each_reading(block: &Block, f: &mut dyn FnMut(&Stmt)) {
+    for (_, stmt) in block.picked(|summary| summary.config.reads) {
         f(stmt);
         match &stmt.kind {
             StmtKind::If { body, orelse, .. } => {

@@ -9,6 +9,7 @@ use imbl::OrdMap;
 
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
+use crate::loop_ir::block::Block;
 use crate::loop_ir::build;
 use crate::loop_ir::configuration::ConfigState;
 use crate::loop_ir::expression::{Access, Expr, ExprKind};
@@ -105,7 +106,7 @@ impl Declarations {
     }
 
     /// Adds everything bound in a block.
-    pub fn add_block(&mut self, block: &[Stmt]) {
+    pub fn add_block(&mut self, block: &Block) {
         visit::each_stmt(block, &mut |stmt| self.add_stmt(stmt));
     }
 

@@ -11,10 +11,9 @@ pub const MOST_LEVELS: usize = 1000;
 /// The limit that a proc exceeds, in words. Looks at each shared statement once, however often it stands in the tree: a
 /// tree of shared nodes can stand for more of them than could ever be visited.
 pub fn exceeded(proc: &Proc) -> Option<String> {
-    let levels = proc.body.iter().map(|stmt| stmt.summary().levels).max().unwrap_or(0);
-    if levels > MOST_LEVELS {
+    let summary = proc.body.summary();
+    if summary.levels > MOST_LEVELS {
         return Some(format!("more than {MOST_LEVELS} levels of nesting"));
     }
-    let nodes = proc.body.iter().fold(0, |sum: usize, stmt| sum.saturating_add(stmt.summary().nodes));
-    (nodes > MOST_NODES).then(|| format!("more than {MOST_NODES} statements and expressions"))
+    (summary.nodes > MOST_NODES).then(|| format!("more than {MOST_NODES} statements and expressions"))
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::loop_ir::block::Block;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::procedure::Proc;
 use crate::loop_ir::statement::{Stmt, StmtKind};
@@ -61,21 +62,21 @@ impl<'a> Comparison<'a> {
         Ok(self.declared)
     }
 
-    fn lists(&mut self, old: &'a [Stmt], new: &'a [Stmt]) -> Result<(), String> {
+    fn lists(&mut self, old: &'a Block, new: &'a Block) -> Result<(), String> {
         let depth = self.lost.len();
-        let head = old.iter().zip(new).take_while(|(a, b)| Arc::ptr_eq(a, b)).count();
+        let head = old.common_head(new);
         let most = old.len().min(new.len()) - head;
-        let tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| Arc::ptr_eq(a, b)).count();
+        let tail = old.common_tail(new).min(most);
         let (old_end, new_end) = (old.len() - tail, new.len() - tail);
         self.scope.around.push((new, 0));
         self.shared(new, 0..head)?;
         let (gone, made) = (slice(old, head, old_end), slice(new, head, new_end));
         if gone.len() == made.len() {
-            for (at, (a, b)) in (head..).zip(gone.iter().zip(made)) {
+            for (at, (a, b)) in (head..).zip(old.iter().zip(new).skip(head).take(gone.len())) {
                 self.pair(a, b, new, at)?;
             }
         } else {
-            self.replaced(gone, new, head..new_end)?;
+            self.replaced(&gone, new, head..new_end)?;
         }
         self.shared(new, new_end..new.len())?;
         self.scope.around.pop();
@@ -84,12 +85,12 @@ impl<'a> Comparison<'a> {
     }
 
     /// Two statements at one position of a list.
-    fn pair(&mut self, old: &'a Stmt, new: &'a Stmt, list: &'a [Stmt], at: usize) -> Result<(), String> {
+    fn pair(&mut self, old: &'a Stmt, new: &'a Stmt, list: &'a Block, at: usize) -> Result<(), String> {
         if Arc::ptr_eq(old, new) {
             return self.shared(list, at..at + 1);
         }
         if !alike(old, new) {
-            return self.replaced(std::slice::from_ref(old), list, at..at + 1);
+            return self.replaced(&Block::one(old.clone()), list, at..at + 1);
         }
         self.stand_at(at);
         self.scope.own_exprs(new)?;
@@ -107,7 +108,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Statements that stand in both versions, after the same things and within the same scopes.
-    fn shared(&mut self, list: &'a [Stmt], range: std::ops::Range<usize>) -> Result<(), String> {
+    fn shared(&mut self, list: &'a Block, range: std::ops::Range<usize>) -> Result<(), String> {
         if self.lost.is_empty() {
             return Ok(());
         }
@@ -115,7 +116,7 @@ impl<'a> Comparison<'a> {
         for at in range {
             let Some(stmt) = list.get(at) else { return Ok(()) };
             if stmt.summary().names.meets(lost) {
-                self.remove(std::slice::from_ref(stmt));
+                self.remove(&Block::one(stmt.clone()));
                 self.add(list, at)?;
             }
         }
@@ -123,7 +124,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// A run of other statements.
-    fn replaced(&mut self, gone: &[Stmt], new: &'a [Stmt], made: std::ops::Range<usize>) -> Result<(), String> {
+    fn replaced(&mut self, gone: &Block, new: &'a Block, made: std::ops::Range<usize>) -> Result<(), String> {
         self.remove(gone);
         let later: BTreeMap<Identity, Role> = slice(new, made.start, made.end)
             .iter()
@@ -141,7 +142,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    fn remove(&mut self, block: &[Stmt]) {
+    fn remove(&mut self, block: &Block) {
         visit::each_stmt(block, &mut |stmt| {
             if let Some(symbol) = visit::bound_by(stmt) {
                 self.removed.insert(symbol.identity(), symbol.clone());
@@ -150,19 +151,19 @@ impl<'a> Comparison<'a> {
     }
 
     /// Checks a statement of the new tree in full.
-    fn add(&mut self, list: &'a [Stmt], at: usize) -> Result<(), String> {
+    fn add(&mut self, list: &'a Block, at: usize) -> Result<(), String> {
         let Some(stmt) = list.get(at) else { return Ok(()) };
         self.stand_at(at);
         self.scope.stmt(stmt)?;
         // For the statements after it, the list itself tells.
-        self.scope.leave(std::slice::from_ref(stmt));
-        self.declared.add_block(std::slice::from_ref(stmt));
+        self.scope.leave(&Block::one(stmt.clone()));
+        self.declared.add_block(&Block::one(stmt.clone()));
         Ok(())
     }
 }
 
-fn slice(list: &[Stmt], lo: usize, hi: usize) -> &[Stmt] {
-    list.get(lo..hi).unwrap_or_default()
+fn slice(list: &Block, lo: usize, hi: usize) -> Block {
+    list.part(lo..hi).unwrap_or_default()
 }
 
 /// Whether the statements themselves bind the same.

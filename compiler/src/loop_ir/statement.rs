@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::hardware::config::ConfigField;
 use crate::hardware::memory::Memory;
+use crate::loop_ir::block::Block;
 use crate::loop_ir::expression::Expr;
 use crate::loop_ir::procedure::Proc;
 use crate::loop_ir::summary::Summary;
@@ -14,9 +15,6 @@ use crate::symbol::Sym;
 
 /// A shared statement. Analyses cache facts by the address of the shared node.
 pub type Stmt = Arc<StmtNode>;
-
-/// Statements in order. The body of a proc, loop or branch is never empty: use `Pass`.
-pub type Block = Vec<Stmt>;
 
 /// A statement with everything in it. Its parts are read as fields (`stmt.kind`) and changed by [`StmtNode::kind_mut`] only.
 #[derive(Debug)]
@@ -52,8 +50,9 @@ impl StmtNode {
         StmtNode { parts: StmtParts { kind, span, config }, summary: OnceLock::new() }
     }
 
-    /// Notes what the statement has to do with configuration state, which no summary tells.
+    /// Notes what the statement has to do with configuration state, which a summary takes over.
     pub fn set_config(&mut self, config: ConfigUse) {
+        self.summary = OnceLock::new();
         self.parts.config = config;
     }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::loop_ir::block::Block;
 use crate::loop_ir::build;
 use crate::loop_ir::expression::{Access, Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
-use crate::loop_ir::statement::{Block, Stmt, StmtKind};
+use crate::loop_ir::statement::{Stmt, StmtKind};
 use crate::loop_ir::types::DataType;
 use crate::symbol::Sym;
 
@@ -84,14 +85,14 @@ pub fn map_stmt_exprs(stmt: &Stmt, f: &mut dyn FnMut(&Expr) -> Expr) -> Stmt {
     let kind = match &own.kind {
         StmtKind::If { cond, body, orelse } => {
             let (new_body, new_orelse) = (map_block_exprs(body, f), map_block_exprs(orelse, f));
-            if same_block(&new_body, body) && same_block(&new_orelse, orelse) {
+            if new_body.same(body) && new_orelse.same(orelse) {
                 return own;
             }
             StmtKind::If { cond: cond.clone(), body: new_body, orelse: new_orelse }
         }
         StmtKind::For { iter, lo, hi, body, mode } => {
             let new_body = map_block_exprs(body, f);
-            if same_block(&new_body, body) {
+            if new_body.same(body) {
                 return own;
             }
             StmtKind::For { iter: iter.clone(), lo: lo.clone(), hi: hi.clone(), body: new_body, mode: *mode }
@@ -143,12 +144,8 @@ pub fn map_own_exprs(stmt: &Stmt, f: &mut dyn FnMut(&Expr) -> Expr) -> Stmt {
     if changed { build::stmt(kind, &stmt.span) } else { stmt.clone() }
 }
 
-pub fn map_block_exprs(block: &[Stmt], f: &mut dyn FnMut(&Expr) -> Expr) -> Block {
+pub fn map_block_exprs(block: &Block, f: &mut dyn FnMut(&Expr) -> Expr) -> Block {
     block.iter().map(|stmt| map_stmt_exprs(stmt, f)).collect()
-}
-
-fn same_block(a: &[Stmt], b: &[Stmt]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| Arc::ptr_eq(x, y))
 }
 
 /// Replacements for free symbols. Control variables and scalars may become any expression of their kind; a buffer that
@@ -199,9 +196,9 @@ fn renamed(name: &Sym, map: &Substitution) -> Option<Sym> {
 }
 
 /// Replaces free symbols in statements: reads, written names and windows alike.
-pub fn substitute_block(block: &[Stmt], map: &Substitution) -> Block {
+pub fn substitute_block(block: &Block, map: &Substitution) -> Block {
     if map.is_empty() {
-        return block.to_vec();
+        return block.clone();
     }
     block.iter().map(|stmt| substitute_stmt(stmt, map)).collect()
 }
@@ -239,11 +236,11 @@ pub fn substitute_stmt(stmt: &Stmt, map: &Substitution) -> Stmt {
 }
 
 /// A copy of a block in which every symbol bound inside is a fresh one of the same spelling.
-pub fn alpha_rename(block: &[Stmt]) -> Block {
+pub fn alpha_rename(block: &Block) -> Block {
     block_with_fresh_binders(block, &mut Substitution::new())
 }
 
-fn block_with_fresh_binders(block: &[Stmt], map: &mut Substitution) -> Block {
+fn block_with_fresh_binders(block: &Block, map: &mut Substitution) -> Block {
     block.iter().map(|stmt| stmt_with_fresh_binders(stmt, map)).collect()
 }
 

@@ -3,9 +3,10 @@
 //! Walks over a whole proc that look for something rare (a name, a `par` loop, an extern) ask here which statements they
 //! may skip, so that a step of a schedule costs about as much as what it touches.
 
+use crate::loop_ir::block::Block;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::extent::{MOST_LEVELS, MOST_NODES};
-use crate::loop_ir::statement::{LoopMode, Stmt, StmtKind, StmtNode};
+use crate::loop_ir::statement::{ConfigUse, LoopMode, StmtKind, StmtNode};
 use crate::loop_ir::visit;
 use crate::symbol::Sym;
 
@@ -42,8 +43,33 @@ impl NameFilter {
     }
 }
 
-/// Facts about one statement with everything in it. Callees are not entered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A set of spellings that may claim to hold more than it does, never less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpellingFilter(u64);
+
+impl SpellingFilter {
+    /// Every spelling.
+    pub const ALL: SpellingFilter = SpellingFilter(u64::MAX);
+
+    pub fn of<'a>(spellings: impl IntoIterator<Item = &'a str>) -> Self {
+        let bit = |spelling: &str| {
+            // FNV-1a, and one more multiplication so that the highest bits depend on every byte.
+            let hash = spelling
+                .bytes()
+                .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+            1_u64 << ((hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
+        };
+        SpellingFilter(spellings.into_iter().fold(0, |set, spelling| set | bit(spelling)))
+    }
+
+    /// False when no spelling is in both.
+    pub fn meets(self, other: SpellingFilter) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// Facts about one statement, or the statements of a list, with everything in it. Callees are not entered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Statements and expressions, each counted at every place where it stands. At least [`MOST_NODES`] stands for
     /// "too many", not for a number.
@@ -60,39 +86,58 @@ pub struct Summary {
     pub strides: bool,
     /// All names in it, in any role, binders included.
     pub names: NameFilter,
+    /// The names that it binds, itself or inside.
+    pub bound: NameFilter,
+    /// What it declares for the statements after it in its list: allocations and windows.
+    pub declared: SpellingFilter,
+    /// What it has to do with configuration state, callees included.
+    pub config: ConfigUse,
 }
 
 impl Summary {
     pub(in crate::loop_ir) fn of(stmt: &StmtNode) -> Self {
         let mut summary = Summary {
             nodes: 1,
-            levels: 0,
             parallel: matches!(stmt.kind, StmtKind::For { mode: LoopMode::Par, .. }),
             calls: matches!(stmt.kind, StmtKind::Call { .. }),
-            externs: false,
-            strides: false,
-            names: NameFilter::default(),
+            config: stmt.config,
+            ..Summary::default()
         };
-        [visit::binds(&stmt.kind), visit::writes(&stmt.kind)]
-            .into_iter()
-            .flatten()
-            .for_each(|name| summary.names.add(name));
+        summary.bound = NameFilter::of(visit::binds(&stmt.kind));
+        summary.names = NameFilter::of(visit::writes(&stmt.kind));
+        summary.names.join(summary.bound);
+        if let StmtKind::Alloc { name, .. } | StmtKind::Window { name, .. } = &stmt.kind {
+            summary.declared = SpellingFilter::of([name.name()]);
+        }
         visit::each_own_expr(stmt, &mut |expr| summary.expr(expr, 1));
         visit::inner_lists(stmt).into_iter().for_each(|list| summary.block(list));
         summary
     }
 
-    fn block(&mut self, block: &[Stmt]) {
-        for stmt in block {
-            let inner = stmt.summary();
-            self.nodes = self.nodes.saturating_add(inner.nodes);
-            self.levels = self.levels.max(inner.levels + 1);
-            self.parallel |= inner.parallel;
-            self.calls |= inner.calls;
-            self.externs |= inner.externs;
-            self.strides |= inner.strides;
-            self.names.join(inner.names);
+    /// Of two runs of one list together.
+    pub(in crate::loop_ir) fn beside(self, other: Summary) -> Summary {
+        Summary {
+            nodes: self.nodes.saturating_add(other.nodes),
+            levels: self.levels.max(other.levels),
+            parallel: self.parallel | other.parallel,
+            calls: self.calls | other.calls,
+            externs: self.externs | other.externs,
+            strides: self.strides | other.strides,
+            names: NameFilter(self.names.0 | other.names.0),
+            bound: NameFilter(self.bound.0 | other.bound.0),
+            declared: SpellingFilter(self.declared.0 | other.declared.0),
+            config: self.config.or(other.config),
         }
+    }
+
+    /// Adds a list below the statement, whose declarations end with it.
+    fn block(&mut self, block: &Block) {
+        if block.is_empty() {
+            return;
+        }
+        let inner = block.summary();
+        let (declared, config) = (self.declared, self.config);
+        *self = Summary { declared, config, ..self.beside(Summary { levels: inner.levels + 1, ..inner }) };
     }
 
     /// Looks at no more nodes than a proc may hold: shared expressions can stand for more than could be visited.

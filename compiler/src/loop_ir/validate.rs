@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::loop_ir::block::Block;
 use crate::loop_ir::configuration;
 use crate::loop_ir::declarations::{Declarations, window_shape};
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
 use crate::loop_ir::statement::{Stmt, StmtKind};
+use crate::loop_ir::summary::NameFilter;
 use crate::loop_ir::visit;
 use crate::symbol::{Identity, Sym};
 
@@ -100,7 +102,7 @@ pub(in crate::loop_ir) struct Scope<'a> {
     /// Parameters, and the lists around the place where the check started, outermost first, each with the position of
     /// the statement that the next one is inside of. Empty for a check of everything.
     pub(in crate::loop_ir) args: &'a [Arg],
-    pub(in crate::loop_ir) around: Vec<(&'a [Stmt], usize)>,
+    pub(in crate::loop_ir) around: Vec<(&'a Block, usize)>,
 }
 
 pub(in crate::loop_ir) fn bound_twice(symbol: &Sym) -> String {
@@ -116,19 +118,19 @@ impl Scope<'_> {
         Ok(())
     }
 
-    fn body(&mut self, block: &[Stmt], of: &str) -> Result<(), String> {
+    fn body(&mut self, block: &Block, of: &str) -> Result<(), String> {
         not_empty(block, of)?;
         self.block(block)
     }
 
-    fn block(&mut self, block: &[Stmt]) -> Result<(), String> {
+    fn block(&mut self, block: &Block) -> Result<(), String> {
         block.iter().try_for_each(|stmt| self.stmt(stmt))?;
         self.leave(block);
         Ok(())
     }
 
     /// Ends the life of what a list binds.
-    pub(in crate::loop_ir) fn leave(&mut self, block: &[Stmt]) {
+    pub(in crate::loop_ir) fn leave(&mut self, block: &Block) {
         for symbol in block.iter().filter_map(|stmt| visit::bound_by(stmt)) {
             self.visible.remove(&symbol.identity());
         }
@@ -216,7 +218,10 @@ impl Scope<'_> {
             {
                 return Some(Role::Control);
             }
-            let mut earlier = list.iter().take(*at).rev().filter_map(Role::of_later);
+            let wanted = NameFilter::of([name]);
+            let mut earlier = list
+                .picked_before(*at, move |summary| summary.names.meets(wanted))
+                .filter_map(|(_, stmt)| Role::of_later(stmt));
             earlier.find(|(bound, _)| *bound == name).map(|(_, role)| role)
         })
     }
@@ -230,6 +235,6 @@ impl Scope<'_> {
     }
 }
 
-pub(in crate::loop_ir) fn not_empty(block: &[Stmt], of: &str) -> Result<(), String> {
+pub(in crate::loop_ir) fn not_empty(block: &Block, of: &str) -> Result<(), String> {
     if block.is_empty() { Err(format!("the body of {of} is empty")) } else { Ok(()) }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::hardware::extern_function::ExternFunction;
+use crate::loop_ir::block::Block;
 use crate::loop_ir::expression::{Access, Expr, ExprKind};
 use crate::loop_ir::statement::{Stmt, StmtKind, StmtNode};
 use crate::loop_ir::summary::{NameFilter, Summary};
@@ -60,7 +61,7 @@ pub fn each_own_expr(stmt: &StmtNode, f: &mut dyn FnMut(&Expr)) {
 }
 
 /// Calls `f` on every statement of a block and everything inside, parents first. Does not enter callees.
-pub fn each_stmt(block: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
+pub fn each_stmt(block: &Block, f: &mut dyn FnMut(&Stmt)) {
     for stmt in block {
         f(stmt);
         inner_lists(stmt).into_iter().for_each(|list| each_stmt(list, f));
@@ -68,7 +69,7 @@ pub fn each_stmt(block: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
 }
 
 /// Calls `f` on every expression node in a block, at any depth.
-pub fn each_expr_in(block: &[Stmt], f: &mut dyn FnMut(&Expr)) {
+pub fn each_expr_in(block: &Block, f: &mut dyn FnMut(&Expr)) {
     each_stmt(block, &mut |stmt| each_own_expr(stmt, &mut |expr| each_expr(expr, f)));
 }
 
@@ -139,14 +140,14 @@ pub(in crate::loop_ir) fn writes(kind: &StmtKind) -> Option<&Sym> {
 }
 
 /// Symbols bound anywhere inside a block.
-pub fn bound_symbols(block: &[Stmt]) -> BTreeSet<Sym> {
+pub fn bound_symbols(block: &Block) -> BTreeSet<Sym> {
     let mut bound = BTreeSet::new();
     each_stmt(block, &mut |stmt| bound.extend(bound_by(stmt).cloned()));
     bound
 }
 
 /// Symbols that a block mentions (reads, writes, windows, strides) but does not bind.
-pub fn free_symbols(block: &[Stmt]) -> BTreeSet<Sym> {
+pub fn free_symbols(block: &Block) -> BTreeSet<Sym> {
     let mut used = BTreeSet::new();
     each_stmt(block, &mut |stmt| {
         used.extend(written_by(stmt).cloned());
@@ -159,7 +160,7 @@ pub fn free_symbols(block: &[Stmt]) -> BTreeSet<Sym> {
 }
 
 /// Whether a block mentions a symbol at all, in any role but binding it.
-pub fn block_mentions(block: &[Stmt], symbol: &Sym) -> bool {
+pub fn block_mentions(block: &Block, symbol: &Sym) -> bool {
     let mut found = false;
     each_stmt_naming(block, NameFilter::of([symbol]), &mut |stmt| {
         found |= written_by(stmt) == Some(symbol);
@@ -169,20 +170,20 @@ pub fn block_mentions(block: &[Stmt], symbol: &Sym) -> bool {
 }
 
 /// Like [`each_stmt`], without the statements that surely name none of `names`, neither themselves nor inside.
-pub fn each_stmt_naming(block: &[Stmt], names: NameFilter, f: &mut dyn FnMut(&Stmt)) {
+pub fn each_stmt_naming(block: &Block, names: NameFilter, f: &mut dyn FnMut(&Stmt)) {
     each_stmt_where(block, &|summary| summary.names.meets(names), f);
 }
 
 /// Like [`each_stmt`], without the statements whose summary does not pass, and all that is in them.
-pub fn each_stmt_where(block: &[Stmt], passes: &dyn Fn(&Summary) -> bool, f: &mut dyn FnMut(&Stmt)) {
-    for stmt in block.iter().filter(|stmt| passes(&stmt.summary())) {
+pub fn each_stmt_where(block: &Block, passes: &dyn Fn(&Summary) -> bool, f: &mut dyn FnMut(&Stmt)) {
+    for (_, stmt) in block.picked(passes) {
         f(stmt);
         inner_lists(stmt).into_iter().for_each(|list| each_stmt_where(list, passes, f));
     }
 }
 
 /// The externs that a block calls, in source order, each at every place.
-pub fn each_extern(block: &[Stmt], f: &mut dyn FnMut(&ExternFunction)) {
+pub fn each_extern(block: &Block, f: &mut dyn FnMut(&ExternFunction)) {
     each_stmt_where(block, &|summary| summary.externs, &mut |stmt| {
         each_own_expr(stmt, &mut |expr| {
             each_expr(expr, &mut |node| {
@@ -195,16 +196,16 @@ pub fn each_extern(block: &[Stmt], f: &mut dyn FnMut(&ExternFunction)) {
 }
 
 /// The statement lists inside a statement: the body, and the `else` of a branch.
-pub fn inner_lists(stmt: &StmtNode) -> [&[Stmt]; 2] {
+pub fn inner_lists(stmt: &StmtNode) -> [&Block; 2] {
     match &stmt.kind {
         StmtKind::If { body, orelse, .. } => [body, orelse],
-        StmtKind::For { body, .. } => [body, &[]],
+        StmtKind::For { body, .. } => [body, Block::none()],
         StmtKind::Assign { .. }
         | StmtKind::Reduce { .. }
         | StmtKind::Pass
         | StmtKind::WriteConfig { .. }
         | StmtKind::Alloc { .. }
         | StmtKind::Call { .. }
-        | StmtKind::Window { .. } => [&[], &[]],
+        | StmtKind::Window { .. } => [Block::none(), Block::none()],
     }
 }

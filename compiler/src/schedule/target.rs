@@ -144,8 +144,8 @@ pub fn after(at: &Path) -> GapPlace {
 }
 
 /// The statements that follow a position of a list.
-pub fn rest_of_list<'a>(proc: &'a Proc, block: &BlockPlace) -> &'a [Stmt] {
-    path::list(proc, &block.parent, block.orelse).and_then(|list| list.get(block.hi..)).unwrap_or(&[])
+pub fn rest_of_list(proc: &Proc, block: &BlockPlace) -> Block {
+    path::list(proc, &block.parent, block.orelse).and_then(|list| list.part(block.hi..)).unwrap_or_default()
 }
 
 /// Where each of `count` statements goes when a list moves from under `from` to under `to` (relative steps).
@@ -165,7 +165,7 @@ pub fn exchange(edited: &mut Editor, outer: &Path, inner: Step) -> EditResult {
     let lifted = outer.sibling(1).ok_or(NoSuchPlace)?;
     edited.move_block(&only(&outer.child(inner))?, &after(outer))?;
     if in_orelse {
-        edited.insert_at(outer, true, 0, vec![build::pass()])?;
+        edited.insert_at(outer, true, 0, Block::one(build::pass()))?;
     }
     // The outer scope now holds a `pass` where the inner one was.
     let count = path::list(edited.proc(), &lifted, false).ok_or(NoSuchPlace)?.len();

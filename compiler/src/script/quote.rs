@@ -217,10 +217,10 @@ impl Captures for HostScope<'_, '_, '_, '_> {
 
     fn run(&self, offset: u32, names: &mut dyn FnMut(&str) -> HostValue) -> Option<Result<Block, HostFailed>> {
         let (function, arguments) = self.function(offset, names)?;
-        let called = self.call(function, &arguments, Quoting::Statements(Vec::new()));
+        let called = self.call(function, &arguments, Quoting::Statements(Block::default()));
         Some(called.map(|(_, quoting)| match quoting {
             Quoting::Statements(emitted) => emitted,
-            Quoting::Expression => Vec::new(),
+            Quoting::Expression => Block::default(),
         }))
     }
 }

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use crate::cursor::path::{self, BlockPlace, Node, Path, Place, Step};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::ConfigField;
-use crate::loop_ir::{Const, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::{Block, Const, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
 use crate::print::{self, Names};
 use crate::symbol::Sym;
 use crate::syntax::pattern::{ExprPattern, NamePattern, Pattern, PatternKind, StmtPattern};
@@ -38,7 +38,7 @@ fn search(proc: &Proc, start: Option<&Place>, pattern: &Pattern, most: usize) ->
         Some(Place::Block(block)) => {
             let stmts = path::block(proc, block).ok_or_else(nowhere)?;
             search.at = block.parent.clone();
-            search.list(stmts, block.orelse, block.lo);
+            search.list(&stmts, block.orelse, block.lo);
         }
         Some(Place::Node(at)) => search.node(at)?,
         Some(Place::Exprs { parent, list, lo, hi }) => {
@@ -79,7 +79,7 @@ impl<'a> Search<'a> {
             (Node::Stmt(stmt), _) => {
                 let (parent, orelse, position) = at.list_position().ok_or_else(nowhere)?;
                 self.at = parent;
-                self.list(std::slice::from_ref(stmt), orelse, position);
+                self.list(&Block::one(stmt.clone()), orelse, position);
             }
             (Node::Expr(expr), PatternKind::Expr(pattern)) => self.expr(expr, pattern),
             (Node::Expr(_), PatternKind::Stmts(_)) => {
@@ -96,14 +96,14 @@ impl<'a> Search<'a> {
     }
 
     /// Searches part of a statement list of the node at `self.at`; it starts at position `first` of it.
-    fn list(&mut self, stmts: &'a [Stmt], orelse: bool, first: usize) {
+    fn list(&mut self, stmts: &Block, orelse: bool, first: usize) {
         for (k, stmt) in stmts.iter().enumerate() {
             if self.is_over() {
                 return;
             }
             let lo = first + k;
             if let PatternKind::Stmts(patterns) = self.pattern
-                && let Some(count) = self.matches_list(patterns, stmts.get(k..).unwrap_or_default())
+                && let Some(count) = self.matches_list(patterns, stmts, k)
             {
                 self.found.push(match count {
                     1 => Place::Node(self.at.child(Step::statement(orelse, lo))),
@@ -122,7 +122,7 @@ impl<'a> Search<'a> {
     }
 
     /// The expressions of the statement itself; extents of allocations are not searched.
-    fn own_exprs(&mut self, stmt: &'a Stmt, pattern: &ExprPattern) {
+    fn own_exprs(&mut self, stmt: &Stmt, pattern: &ExprPattern) {
         for step in path::own_expr_steps(stmt) {
             if let (false, Some(expr)) = (matches!(step, Step::Dim(_)), path::own_expr(stmt, step)) {
                 self.at.0.push(step);
@@ -148,28 +148,28 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// How many statements at the start of `stmts` the patterns match.
-    fn matches_list(&self, patterns: &[StmtPattern], stmts: &[Stmt]) -> Option<usize> {
-        let mut at = 0;
+    /// How many statements of `stmts` the patterns match, from position `first` on.
+    fn matches_list(&self, patterns: &[StmtPattern], stmts: &Block, first: usize) -> Option<usize> {
+        let mut at = first;
         let mut skipping = false;
         for pattern in patterns {
             if matches!(pattern, StmtPattern::Hole) {
                 skipping = true;
                 continue;
             }
-            let rest = stmts.get(at..)?;
+            let mut rest = stmts.iter().skip(at);
             let skipped = if skipping {
-                rest.iter().position(|stmt| self.matches_stmt(pattern, stmt))?
+                rest.position(|stmt| self.matches_stmt(pattern, stmt))?
             } else {
-                rest.first().filter(|stmt| self.matches_stmt(pattern, stmt)).map(|_| 0)?
+                rest.next().filter(|stmt| self.matches_stmt(pattern, stmt)).map(|_| 0)?
             };
             at += skipped + 1;
             skipping = false;
         }
         match skipping {
             // A hole at the end takes the rest, which must not be empty.
-            true => (at < stmts.len()).then_some(stmts.len()),
-            false => Some(at),
+            true => (at < stmts.len()).then_some(stmts.len() - first),
+            false => Some(at - first),
         }
     }
 
@@ -190,12 +190,12 @@ impl<'a> Search<'a> {
                 self.matches_name(iter, i)
                     && self.matches_expr(lo, l)
                     && self.matches_expr(hi, h)
-                    && self.matches_list(body, b).is_some()
+                    && self.matches_list(body, b, 0).is_some()
             }
             (StmtPattern::If { cond, body, orelse }, StmtKind::If { cond: c, body: b, orelse: o }) => {
                 self.matches_expr(cond, c)
-                    && self.matches_list(body, b).is_some()
-                    && self.matches_list(orelse, o).is_some()
+                    && self.matches_list(body, b, 0).is_some()
+                    && self.matches_list(orelse, o, 0).is_some()
             }
             (StmtPattern::Call { name }, StmtKind::Call { callee, .. }) => match name {
                 NamePattern::Any => true,

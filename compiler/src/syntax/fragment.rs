@@ -11,7 +11,8 @@ use crate::hardware::config::Config;
 use crate::hardware::extern_function::ExternFunction;
 use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::declarations::{Declaration, Declarations};
-use crate::loop_ir::{Access, Control, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::summary::SpellingFilter;
+use crate::loop_ir::{Access, Block, Control, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
 use crate::print::{self, Names};
 use crate::source::{SourceFile, Span};
 use crate::symbol::Sym;
@@ -112,18 +113,27 @@ fn in_scope<T>(
 ) -> Result<T, Diagnostic> {
     let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     if words.iter().any(|word| print::may_be_made_up(word)) {
-        return reading(&scope_before(proc, before, &Names::of(proc), &|_| true));
+        return reading(&scope_before(proc, before, &Names::of(proc), SpellingFilter::ALL, &|_| true));
     }
+    let names = words.iter().copied().filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+    let spelled = SpellingFilter::of(names);
     let named = |symbol: &Sym| words.contains(symbol.name());
-    reading(&scope_before(proc, before, &Names::default(), &named))
-        .or_else(|_| reading(&scope_before(proc, before, &Names::of(proc), &|_| true)))
+    reading(&scope_before(proc, before, &Names::default(), spelled, &named))
+        .or_else(|_| reading(&scope_before(proc, before, &Names::of(proc), SpellingFilter::ALL, &|_| true)))
 }
 
-/// What of the names that `wanted` picks is visible just before the statement at `before`.
-fn scope_before(proc: &Proc, before: &Path, names: &Names, wanted: &dyn Fn(&Sym) -> bool) -> Scope {
+/// What of the names that `wanted` picks is visible just before the statement at `before`. All of them are spelled as in
+/// `spelled`.
+fn scope_before(
+    proc: &Proc,
+    before: &Path,
+    names: &Names,
+    spelled: SpellingFilter,
+    wanted: &dyn Fn(&Sym) -> bool,
+) -> Scope {
     let declarations = Declarations::of(proc);
     let mut scope = Scope::default();
-    each_visible(proc, before, &mut |symbol| {
+    each_visible(proc, before, spelled, &mut |symbol| {
         if wanted(symbol) {
             bind(symbol, &declarations, names, &mut scope);
         }
@@ -131,8 +141,9 @@ fn scope_before(proc: &Proc, before: &Path, names: &Names, wanted: &dyn Fn(&Sym)
     scope
 }
 
-/// Calls `f` on what is visible just before the statement at `before`, outermost first.
-fn each_visible(proc: &Proc, before: &Path, f: &mut dyn FnMut(&Sym)) {
+/// Calls `f` on what is visible just before the statement at `before`, outermost first. Declarations in lists may be left out
+/// where they are not spelled as in `spelled`.
+fn each_visible(proc: &Proc, before: &Path, spelled: SpellingFilter, f: &mut dyn FnMut(&Sym)) {
     proc.args.iter().for_each(|arg| f(&arg.name));
     let mut above = Path::root();
     for step in &before.0 {
@@ -140,8 +151,10 @@ fn each_visible(proc: &Proc, before: &Path, f: &mut dyn FnMut(&Sym)) {
         if let Some(StmtKind::For { iter, .. }) = path::stmt(proc, &above).map(|stmt| &stmt.kind) {
             f(iter);
         }
-        let list = path::list(proc, &above, orelse).unwrap_or_default();
-        list.iter().take(at).filter_map(declared_for_later).for_each(&mut *f);
+        let list = path::list(proc, &above, orelse).unwrap_or(Block::none());
+        list.picked_in(0..at, move |summary| summary.declared.meets(spelled))
+            .filter_map(|(_, stmt)| declared_for_later(stmt))
+            .for_each(&mut *f);
         above = above.child(*step);
     }
 }
@@ -176,7 +189,8 @@ fn check_parts(parts: &[Expr], proc: &Proc, before: &Path) -> Result<(), Diagnos
     let mut symbols = BTreeSet::new();
     parts.iter().for_each(|part| visit::expr_symbols(part, &mut symbols));
     if !symbols.is_empty() {
-        each_visible(proc, before, &mut |symbol| {
+        let spelled = SpellingFilter::of(symbols.iter().map(Sym::name));
+        each_visible(proc, before, spelled, &mut |symbol| {
             symbols.remove(symbol);
         });
     }

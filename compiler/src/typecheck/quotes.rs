@@ -8,7 +8,7 @@ use ruff_text_size::Ranged;
 
 use crate::diagnostic::codes;
 use crate::loop_ir::validate::validate;
-use crate::loop_ir::{Block, Const, Expr, ExprKind, Proc, Stmt, StmtKind, build, configuration};
+use crate::loop_ir::{Block, Const, Expr, ExprKind, Proc, StmtKind, build, configuration};
 use crate::typecheck::captures::{HostValue, QuotedExpr};
 use crate::typecheck::checker::{Checked, Checker, Reported};
 use crate::typecheck::expressions::{MAX_DEPTH, fields_of};
@@ -219,7 +219,7 @@ impl Checker<'_> {
 }
 
 /// Levels of nesting of a block; adds the number of its statements to `size`.
-fn depth(block: &[Stmt], size: &mut usize) -> usize {
+fn depth(block: &Block, size: &mut usize) -> usize {
     let mut deepest = 0;
     for stmt in block {
         *size += 1;

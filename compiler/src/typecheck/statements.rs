@@ -75,7 +75,7 @@ impl Checker<'_> {
         let blocks = checked.into_iter().collect::<Checked<Vec<Block>>>()?;
         let block: Block = blocks.into_iter().flatten().collect();
         // Host code may emit nothing, and no body is empty.
-        Ok(if block.is_empty() { vec![build::pass()] } else { block })
+        Ok(if block.is_empty() { Block::one(build::pass()) } else { block })
     }
 
     /// What one statement comes to: several where host code emits or splices some.
@@ -84,9 +84,9 @@ impl Checker<'_> {
             SyntaxStmt::With(with) => self.with_statement(with, node),
             SyntaxStmt::Expr(expression) => match &*expression.value {
                 Syntax::Set(set) => self.spliced_statements(set, &expression.value),
-                _ => Ok(vec![self.statement(node)?]),
+                _ => Ok(Block::one(self.statement(node)?)),
             },
-            _ => Ok(vec![self.statement(node)?]),
+            _ => Ok(Block::one(self.statement(node)?)),
         }
     }
 
@@ -339,7 +339,7 @@ impl Checker<'_> {
 
     /// `elif` is an `if` in the `else`.
     fn otherwise(&mut self, clauses: &[ElifElseClause]) -> Checked<Block> {
-        let Some((first, rest)) = clauses.split_first() else { return Ok(Vec::new()) };
+        let Some((first, rest)) = clauses.split_first() else { return Ok(Block::default()) };
         let Some(test) = &first.test else { return self.scoped(&first.body) };
         if self.depth >= MAX_DEPTH {
             return self.refuse(codes::OBJECT_SYNTAX, first, format!("more than {MAX_DEPTH} levels of nesting"));
@@ -350,12 +350,12 @@ impl Checker<'_> {
         let orelse = self.otherwise(rest);
         self.depth -= 1;
         let kind = StmtKind::If { cond: cond?, body: body?, orelse: orelse? };
-        Ok(vec![build::stmt(kind, &self.span(first))])
+        Ok(Block::one(build::stmt(kind, &self.span(first))))
     }
 }
 
 /// A loop of step 1 for one of another step: `lo + step * iter` stands for the iterator.
-fn strided(iter: &Sym, lo: &Expr, hi: &Expr, step: i64, body: &[Stmt]) -> (Expr, Expr, Block) {
+fn strided(iter: &Sym, lo: &Expr, hi: &Expr, step: i64, body: &Block) -> (Expr, Expr, Block) {
     let counted = build::mul(build::int(step), build::index(iter));
     let value = build::sum(lo, &counted);
     let body = substitute_block(body, &Substitution::from([(iter.clone(), value)]));

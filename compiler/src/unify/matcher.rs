@@ -12,7 +12,9 @@ use super::shape::same_number;
 use crate::hardware::config::ConfigField;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::{self, Substitution};
-use crate::loop_ir::{Access, ArgType, BinaryOp, Const, Control, DataType, Expr, ExprKind, Proc, Stmt, StmtKind, Ty};
+use crate::loop_ir::{
+    Access, ArgType, BinaryOp, Block, Const, Control, DataType, Expr, ExprKind, Proc, Stmt, StmtKind, Ty,
+};
 use crate::loop_ir::{build, configuration, visit};
 use crate::symbol::Sym;
 
@@ -58,7 +60,7 @@ pub(super) struct Matcher<'a> {
 type Matched = Result<(), Mismatch>;
 
 impl<'a> Matcher<'a> {
-    pub(super) fn new(callee: &'a Proc, proc: &Proc, block: &[Stmt]) -> Self {
+    pub(super) fn new(callee: &'a Proc, proc: &Proc, block: &Block) -> Self {
         Matcher {
             callee,
             formals: callee.args.iter().enumerate().map(|(at, arg)| (&arg.name, at)).collect(),
@@ -75,7 +77,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// What the block binds disappears behind the call, so nothing after the block may use it.
-    pub(super) fn check_nothing_escapes(&self, block: &[Stmt], rest: &[Stmt]) -> Matched {
+    pub(super) fn check_nothing_escapes(&self, block: &Block, rest: &Block) -> Matched {
         for name in block.iter().filter_map(visit::bound_by) {
             if visit::block_mentions(rest, name) {
                 return Err(Mismatch::new(format!("`{name}` is used after the block")));
@@ -84,7 +86,7 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    pub(super) fn block(&mut self, f: &[Stmt], b: &[Stmt]) -> Matched {
+    pub(super) fn block(&mut self, f: &Block, b: &Block) -> Matched {
         if f.len() != b.len() {
             return Err(Mismatch::new(format!("{} statements against {}", b.len(), f.len())));
         }

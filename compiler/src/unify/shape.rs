@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::loop_ir::{Const, Expr, ExprKind, Stmt, StmtKind, build};
+use crate::loop_ir::{Block, Const, Expr, ExprKind, Stmt, StmtKind, build};
 
 /// Whether a callee's body might match a block. `false` is certain; `true` promises nothing.
 ///
 /// Looks at kinds, loop modes, literal bounds, numbers of indices and the operators of data expressions; allocates
 /// nothing, so that it can be asked at every statement of a large program.
-pub fn could_match(body: &[Stmt], block: &[Stmt]) -> bool {
+pub fn could_match(body: &Block, block: &Block) -> bool {
     body.len() == block.len() && body.iter().zip(block).all(|(f, b)| stmt(f, b))
 }
 

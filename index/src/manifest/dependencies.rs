@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use toml_edit::Item;
+use toml_edit::{Item, Table};
 
 use super::Spanned;
 use super::git::{GitReference, GitSource, git_path, git_url};
 use super::table::{Section, describe};
+use super::workspace::{Inherited, is_inherited, nothing_to_inherit};
 use crate::name::PackName;
 use crate::version::{Requirement, Version};
 
@@ -51,8 +52,18 @@ impl Dependency {
     }
 }
 
-/// Reads one of the two sections.
+/// Reads one of the two sections, of a pack that is no member of a workspace.
 pub(super) fn read(root: &mut Section<'_, '_>, key: &'static str, own_name: Option<&PackName>) -> Vec<Dependency> {
+    read_in(root, key, own_name, None)
+}
+
+/// Reads one of the two sections.
+pub(super) fn read_in(
+    root: &mut Section<'_, '_>,
+    key: &'static str,
+    own_name: Option<&PackName>,
+    inherited: Option<Inherited<'_>>,
+) -> Vec<Dependency> {
     let Some(mut section) = root.subsection(key) else {
         return Vec::new();
     };
@@ -70,9 +81,37 @@ pub(super) fn read(root: &mut Section<'_, '_>, key: &'static str, own_name: Opti
             continue;
         }
         let span = item.span().unwrap_or_else(|| name_span.clone());
-        dependencies.extend(read_one(&mut section, name, item, name_span, span));
+        if !is_inherited(item) {
+            dependencies.extend(read_one(&mut section, name, item, name_span, span));
+            continue;
+        }
+        match inherited.and_then(|inherited| inherited.dependency(name.as_str())) {
+            Some(taken) => dependencies.extend(read_taken(&mut section, name, &taken, name_span, span)),
+            None => {
+                let error = nothing_to_inherit(name.as_str(), "dependencies", span);
+                section.error(error.message, error.span, error.hint);
+            }
+        }
     }
     dependencies
+}
+
+/// Reads a value of the workspace, in which places mean nothing here: mistakes stand where it is taken.
+fn read_taken(
+    section: &mut Section<'_, '_>,
+    name: PackName,
+    item: &Item,
+    name_span: Range<usize>,
+    span: Range<usize>,
+) -> Option<Dependency> {
+    let mut errors = Vec::new();
+    let empty = Table::new();
+    let mut apart = Section::new(String::new(), &empty, span.clone(), &mut errors);
+    let read = read_one(&mut apart, name, item, name_span, span.clone());
+    for error in errors {
+        section.error(error.message, span.clone(), error.hint);
+    }
+    read
 }
 
 /// Reads the value of one dependency.

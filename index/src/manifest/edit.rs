@@ -4,7 +4,7 @@ use std::fmt;
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::{DependencySource, Manifest, ManifestError};
+use super::{DependencySource, Inherited, Manifest, ManifestError};
 use crate::name::PackName;
 
 /// Which section an edit is about.
@@ -79,7 +79,20 @@ impl std::error::Error for EditError {}
 /// # Errors
 /// The text is no sound manifest before or after the edit.
 pub fn add_dependency(text: &str, kind: DependencyKind, new: &NewDependency) -> Result<String, EditError> {
-    Manifest::parse(text).map_err(EditError::Before)?;
+    add_dependency_in(text, kind, new, None)
+}
+
+/// [`add_dependency`] for a member of a workspace.
+///
+/// # Errors
+/// As there.
+pub fn add_dependency_in(
+    text: &str,
+    kind: DependencyKind,
+    new: &NewDependency,
+    inherited: Option<Inherited<'_>>,
+) -> Result<String, EditError> {
+    Manifest::parse_in(text, inherited).map_err(EditError::Before)?;
     let mut document = parse_mutable(text)?;
     let section = document.entry(kind.section()).or_insert_with(|| Item::Table(Table::new()));
     let Some(table) = section.as_table_like_mut() else {
@@ -91,7 +104,7 @@ pub fn add_dependency(text: &str, kind: DependencyKind, new: &NewDependency) -> 
     } else {
         insert(table, new);
     }
-    checked(&document)
+    checked(&document, inherited)
 }
 
 /// The text without a dependency.
@@ -101,7 +114,20 @@ pub fn add_dependency(text: &str, kind: DependencyKind, new: &NewDependency) -> 
 /// # Errors
 /// The text is no sound manifest, or has no such dependency in the section.
 pub fn remove_dependency(text: &str, kind: DependencyKind, name: &PackName) -> Result<String, EditError> {
-    let manifest = Manifest::parse(text).map_err(EditError::Before)?;
+    remove_dependency_in(text, kind, name, None)
+}
+
+/// [`remove_dependency`] for a member of a workspace.
+///
+/// # Errors
+/// As there.
+pub fn remove_dependency_in(
+    text: &str,
+    kind: DependencyKind,
+    name: &PackName,
+    inherited: Option<Inherited<'_>>,
+) -> Result<String, EditError> {
+    let manifest = Manifest::parse_in(text, inherited).map_err(EditError::Before)?;
     let mut document = parse_mutable(text)?;
     let removed = document
         .get_mut(kind.section())
@@ -109,7 +135,7 @@ pub fn remove_dependency(text: &str, kind: DependencyKind, name: &PackName) -> R
         .and_then(|table| table.remove(name.as_str()))
         .is_some();
     if removed {
-        return checked(&document);
+        return checked(&document, inherited);
     }
     let (own, other) = match kind {
         DependencyKind::Normal => (&manifest.dependencies, &manifest.dev_dependencies),
@@ -130,9 +156,9 @@ pub(super) fn parse_mutable(text: &str) -> Result<DocumentMut, EditError> {
 }
 
 /// The text of an edited document, provided it still is a manifest.
-pub(super) fn checked(document: &DocumentMut) -> Result<String, EditError> {
+pub(super) fn checked(document: &DocumentMut, inherited: Option<Inherited<'_>>) -> Result<String, EditError> {
     let text = document.to_string();
-    Manifest::parse(&text).map_err(EditError::After)?;
+    Manifest::parse_in(&text, inherited).map_err(EditError::After)?;
     Ok(text)
 }
 
@@ -169,7 +195,7 @@ fn replace(existing: &mut Item, new: &NewDependency) {
     }
     if let Some(table) = existing.as_table_mut() {
         // A `[dependencies.name]` section keeps its form: only its keys change.
-        for key in ["version", "registry", "path", "git", "rev", "tag", "branch"] {
+        for key in ["version", "registry", "path", "git", "rev", "tag", "branch", "workspace"] {
             table.remove(key);
         }
         match value {

@@ -1,9 +1,10 @@
 //! The manifest as others get to see it: without what means something on the author's disk only.
 
-use toml_edit::{Item, Table, Value};
+use toml_edit::{Decor, Item, Table, TableLike, Value};
 
-use super::EditError;
 use super::edit::{checked, parse_mutable};
+use super::workspace::{SHARED, is_inherited};
+use super::{EditError, Inherited};
 
 /// The text of a manifest for the archive of its pack: dependencies that also have a version are taken by that
 /// version from a registry, not from a folder. Everything else stays byte for byte.
@@ -11,15 +12,44 @@ use super::edit::{checked, parse_mutable};
 /// # Errors
 /// The text is no sound manifest.
 pub fn published(text: &str) -> Result<String, EditError> {
+    published_in(text, None)
+}
+
+/// [`published`] for a member of a workspace: what it takes from there is written out, and a `[workspace]` of its own is
+/// left out.
+///
+/// # Errors
+/// As there.
+pub fn published_in(text: &str, inherited: Option<Inherited<'_>>) -> Result<String, EditError> {
     let mut document = parse_mutable(text)?;
-    let mut changed = false;
-    for section in ["dependencies", "dev-dependencies"] {
-        let Some(table) = document.get_mut(section).and_then(Item::as_table_like_mut) else { continue };
-        for (_, item) in table.iter_mut() {
-            changed |= without_path(item);
+    let mut changed = document.remove("workspace").is_some();
+    if let Some(table) = document.get_mut("pack").and_then(Item::as_table_like_mut) {
+        for key in SHARED {
+            changed |= written_out(table, key, inherited.and_then(|from| from.pack?.get(key).cloned()));
         }
     }
-    if changed { checked(&document) } else { Ok(text.to_owned()) }
+    for section in ["dependencies", "dev-dependencies"] {
+        let Some(table) = document.get_mut(section).and_then(Item::as_table_like_mut) else { continue };
+        let names: Vec<String> = table.iter().map(|(name, _)| name.to_owned()).collect();
+        for name in names {
+            changed |= written_out(table, &name, inherited.and_then(|from| from.dependency(&name)));
+            if let Some(item) = table.get_mut(&name) {
+                changed |= without_path(item);
+            }
+        }
+    }
+    if changed { checked(&document, None) } else { Ok(text.to_owned()) }
+}
+
+/// Puts a value of the workspace where `{ workspace = true }` stands.
+fn written_out(table: &mut dyn TableLike, key: &str, value: Option<Item>) -> bool {
+    let (true, Some(value)) = (table.get(key).is_some_and(is_inherited), value) else { return false };
+    let Some(mut value) = value.into_value().ok() else { return false };
+    *value.decor_mut() = Decor::default();
+    // Inserted anew, since `key.workspace = true` is another form than `key = value`.
+    table.remove(key);
+    table.insert(key, Item::Value(value));
+    true
 }
 
 /// Takes the path from a dependency that has a version too.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use toml_edit::{ArrayOfTables, Item, TableLike};
 
 use super::value::Value;
+use super::workspace::{SHARED, is_inherited, nothing_to_inherit};
 use super::{ManifestError, Spanned};
 use crate::name::nearest;
 
@@ -19,6 +20,8 @@ pub(super) struct Section<'t, 'e> {
     table: &'t dyn TableLike,
     span: Range<usize>,
     known: BTreeSet<&'static str>,
+    /// The table of the workspace that values may be taken from with `{ workspace = true }`, and which keys.
+    inherited: Option<(&'t dyn TableLike, &'static [&'static str])>,
     errors: &'e mut Vec<ManifestError>,
 }
 
@@ -35,7 +38,7 @@ impl<'t, 'e> Section<'t, 'e> {
         span: Range<usize>,
         errors: &'e mut Vec<ManifestError>,
     ) -> Self {
-        Section { title, table, span, known: BTreeSet::new(), errors }
+        Section { title, table, span, known: BTreeSet::new(), inherited: None, errors }
     }
 
     /// Reports a mistake.
@@ -63,7 +66,23 @@ impl<'t, 'e> Section<'t, 'e> {
         self.known.insert(key);
         let item = self.table.get(key).filter(|item| !item.is_none())?;
         let span = item.span().unwrap_or_else(|| self.key_span(key));
-        Some((item, span))
+        if !is_inherited(item) {
+            return Some((item, span));
+        }
+        let (table, keys) = self.inherited.filter(|(_, keys)| keys.contains(&key)).unzip();
+        match table.and_then(|table| table.get(key)) {
+            Some(item) => Some((item, span)),
+            None if keys.is_none() && !SHARED.contains(&key) => Some((item, span)),
+            None => {
+                self.errors.push(nothing_to_inherit(key, "pack", span));
+                None
+            }
+        }
+    }
+
+    /// Lets values of some keys be taken from the workspace.
+    pub(super) fn inherit(&mut self, table: Option<&'t dyn TableLike>, keys: &'static [&'static str]) {
+        self.inherited = table.map(|table| (table, keys));
     }
 
     /// Reports that a key has a value of the wrong type.

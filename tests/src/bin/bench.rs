@@ -11,7 +11,7 @@ use exo_tests::exo::{binary, repository};
 use exo_tests::measure::{Run, measure, spread};
 
 /// The examples that both sides have.
-const EXAMPLES: [&str; 2] = ["systolic_gemm", "avx2_microkernel"];
+const EXAMPLES: [&str; 6] = ["systolic_gemm", "avx2_microkernel", "avx512_microkernel", "conv3x3", "blur", "unrolled"];
 /// Times that Exo must take for each of ours.
 const TARGET_RATIO: f64 = 50.0;
 const DEFAULT_RUNS: usize = 7;

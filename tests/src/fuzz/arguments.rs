@@ -6,7 +6,9 @@ use exo_compiler::hardware::config::ConfigField;
 use exo_compiler::hardware::precision::Precision;
 use exo_compiler::interpret::random::Random;
 use exo_compiler::loop_ir::configuration::Touched;
-use exo_compiler::loop_ir::{ArgType, BinaryOp, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
+use exo_compiler::loop_ir::{
+    ArgType, BinaryOp, Block, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit,
+};
 use exo_compiler::print::Names;
 use exo_compiler::schedule::apply::RawArguments;
 use exo_compiler::schedule::argument::RawValue;
@@ -161,7 +163,7 @@ impl<'a> Chooser<'a> {
             }
             Kind::NestedFor => self.statement(parameter, &|stmt| {
                 matches!(&stmt.kind, StmtKind::For { body, .. }
-                    if matches!(body.as_slice(), [only] if matches!(only.kind, StmtKind::For { .. })))
+                    if matches!(body.only(), Some(only) if matches!(only.kind, StmtKind::For { .. })))
             }),
             Kind::Alloc => self.alloc(parameter),
             Kind::Arg => self.arg(parameter),
@@ -340,11 +342,11 @@ impl<'a> Chooser<'a> {
                 _ => Vec::new(),
             },
             ("replace", Some((_, Place::Block(block)))) => {
-                let wanted = shape(path::block(self.proc(), block)?);
+                let wanted = shape(&path::block(self.proc(), block)?);
                 self.library.iter().filter(|p| shape(&p.ir().body) == wanted).collect()
             }
             ("insert_noop_call", _) => {
-                let idle = |p: &&Procedure| matches!(p.ir().body.as_slice(), [s] if matches!(s.kind, StmtKind::Pass));
+                let idle = |p: &&Procedure| matches!(p.ir().body.only(), Some(s) if matches!(s.kind, StmtKind::Pass));
                 self.library.iter().filter(idle).collect()
             }
             _ => Vec::new(),
@@ -369,7 +371,7 @@ impl<'a> Chooser<'a> {
         let pairs = self.operator == "merge_writes" && !self.random.one_in(6);
         let starts: Vec<BlockPlace> = all
             .iter()
-            .filter(|(_, stmt)| shapes.is_empty() || shapes.contains(&shape(std::slice::from_ref(stmt))))
+            .filter(|(_, stmt)| shapes.is_empty() || shapes.contains(&shape(&Block::one(stmt.clone()))))
             .filter(|(path, stmt)| {
                 let next = path.sibling(1).and_then(|next| path::stmt(self.proc(), &next));
                 let target = visit::written_by(stmt);

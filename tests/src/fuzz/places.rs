@@ -2,7 +2,7 @@
 
 use exo_compiler::cursor::path::{self, each_stmt_path, expr_steps, own_expr_steps};
 use exo_compiler::cursor::{Path, Step};
-use exo_compiler::loop_ir::{Access, ArgType, Control, Expr, ExprKind, Proc, Stmt, StmtKind};
+use exo_compiler::loop_ir::{Access, ArgType, Block, Control, Expr, ExprKind, Proc, Stmt, StmtKind};
 use exo_compiler::print::Names;
 
 /// All statements with their paths, in source order.
@@ -62,7 +62,7 @@ pub fn visible(proc: &Proc, at: &Path) -> Visible {
     let mut prefix = Path::root();
     for step in &at.0 {
         let Some((orelse, position)) = step.in_list() else { break };
-        let list = path::list(proc, &prefix, orelse).unwrap_or_default();
+        let list = path::list(proc, &prefix, orelse).unwrap_or(Block::none());
         for stmt in list.iter().take(position) {
             match &stmt.kind {
                 StmtKind::Alloc { name, ty, .. } => {
@@ -107,7 +107,7 @@ pub fn accesses(proc: &Proc, at: &Path) -> Vec<(String, Vec<String>)> {
     let names = Names::of(proc);
     let mut found = Vec::new();
     let Some(stmt) = path::stmt(proc, at) else { return found };
-    exo_compiler::loop_ir::visit::each_stmt(std::slice::from_ref(stmt), &mut |stmt| {
+    exo_compiler::loop_ir::visit::each_stmt(&Block::one(stmt.clone()), &mut |stmt| {
         if let StmtKind::Assign { name, idx, .. } | StmtKind::Reduce { name, idx, .. } = &stmt.kind {
             found.push((names.get(name).to_string(), idx.iter().map(|e| names.expr(e)).collect()));
         }

@@ -11,7 +11,7 @@ use exo_compiler::interpret::draw::{Given, Setting};
 use exo_compiler::interpret::exact::FieldValue;
 use exo_compiler::interpret::random::{Random, mix};
 use exo_compiler::interpret::{Comparison, Exact, FaultKind, Input, Options, Tensor, compare, run};
-use exo_compiler::loop_ir::{ArgType, Control, Proc, StmtKind, build, visit};
+use exo_compiler::loop_ir::{ArgType, Block, Control, Proc, StmtKind, build, visit};
 use exo_compiler::print;
 use exo_compiler::schedule::apply::RawArguments;
 use exo_compiler::schedule::argument::RawValue;
@@ -404,7 +404,7 @@ fn caller(before: &Arc<Proc>, after: &Proc, raw: &RawArguments) -> Option<Proc> 
         });
     }
     let call = build::stmt(StmtKind::Call { callee: before.clone(), args }, &Span::none());
-    Some(Proc { body: vec![call], ..after.clone() })
+    Some(Proc { body: Block::one(call), ..after.clone() })
 }
 
 /// Both procs on one matrix, laid out as each of them takes it.

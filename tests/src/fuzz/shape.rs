@@ -1,9 +1,9 @@
 //! What code looks like without its names: blocks of one shape are worth comparing.
 
-use exo_compiler::loop_ir::{Expr, ExprKind, Stmt, StmtKind};
+use exo_compiler::loop_ir::{Block, Expr, ExprKind, StmtKind};
 
 /// The kinds of statements in a block and how they nest.
-pub(crate) fn shape(block: &[Stmt]) -> String {
+pub(crate) fn shape(block: &Block) -> String {
     block
         .iter()
         .map(|stmt| match &stmt.kind {

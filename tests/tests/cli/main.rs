@@ -14,3 +14,4 @@ mod policy;
 mod projects;
 mod resolving;
 mod updating;
+mod workspaces;

@@ -14,6 +14,7 @@ use crate::failure::{Failure, Outcome};
 use crate::filesystem;
 use crate::git;
 use crate::project::read;
+use crate::project::workspace::{Members, joined};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -84,24 +85,7 @@ pub(super) struct Reader<'a> {
     pub(super) terminal: &'a Terminal,
     pub(super) root: &'a Path,
     pub(super) lock: Option<&'a Lockfile>,
-}
-
-/// `inner` as seen from where `outer` is seen from, without `a/..` in it.
-fn joined(outer: &str, inner: &str) -> String {
-    if inner.starts_with('/') || outer.is_empty() {
-        return inner.to_string();
-    }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in outer.split('/').chain(inner.split('/')).filter(|part| !matches!(*part, "" | ".")) {
-        match (part, parts.last()) {
-            ("..", Some(last)) if *last != ".." => {
-                parts.pop();
-            }
-            _ => parts.push(part),
-        }
-    }
-    let rest = parts.join("/");
-    if outer.starts_with('/') { format!("/{rest}") } else { rest }
+    pub(super) members: Option<&'a Members>,
 }
 
 impl Reader<'_> {
@@ -118,7 +102,7 @@ impl Reader<'_> {
                 continue;
             }
             let pack = match &wanted.place {
-                Place::Folder(text) => read_pack(&wanted, text, &self.root.join(text))?,
+                Place::Folder(text) => self.read_pack(&wanted, text, &self.root.join(text))?,
                 Place::Git { source, commit } => self.fetched(&wanted, source, commit.as_deref())?,
             };
             let asking = format!("{}/{MANIFEST_FILE}", pack.text);
@@ -128,6 +112,26 @@ impl Reader<'_> {
             found.packs.insert(wanted.name, pack);
         }
         Ok(found)
+    }
+
+    /// The pack of a folder.
+    fn read_pack(&self, wanted: &Wanted, text: &str, folder: &Path) -> Outcome<PathPack> {
+        let path = folder.join(MANIFEST_FILE);
+        let Some(content) = filesystem::read_optional(&path)? else {
+            return Err(Failure::refused(format!(
+                "`{}` takes `{}` from `{text}`, where there is no {MANIFEST_FILE}",
+                wanted.asking, wanted.name
+            ))
+            .code(codes::RESOLUTION)
+            .hint("the path is relative to the folder of the manifest that names it"));
+        };
+        let file = SourceFile::new(format!("{text}/{MANIFEST_FILE}"), content);
+        let manifest = match self.members.and_then(|members| Some((members, members.member_in(folder)?))) {
+            Some((members, member)) => members.parse(&member.path, &file)?,
+            None => read::manifest(&file)?,
+        };
+        right_name(wanted, text, &manifest)?;
+        Ok(PathPack { text: text.to_string(), origin: Origin::Folder(folder.to_path_buf()), manifest })
     }
 
     /// The pack of a repository: at the commit that the lockfile has for it, else at what the manifest names.
@@ -229,21 +233,6 @@ fn same(a: &Path, b: &Path) -> bool {
     }
 }
 
-fn read_pack(wanted: &Wanted, text: &str, folder: &Path) -> Outcome<PathPack> {
-    let path = folder.join(MANIFEST_FILE);
-    let Some(content) = filesystem::read_optional(&path)? else {
-        return Err(Failure::refused(format!(
-            "`{}` takes `{}` from `{text}`, where there is no {MANIFEST_FILE}",
-            wanted.asking, wanted.name
-        ))
-        .code(codes::RESOLUTION)
-        .hint("the path is relative to the folder of the manifest that names it"));
-    };
-    let manifest = read::manifest(&SourceFile::new(format!("{text}/{MANIFEST_FILE}"), content))?;
-    right_name(wanted, text, &manifest)?;
-    Ok(PathPack { text: text.to_string(), origin: Origin::Folder(folder.to_path_buf()), manifest })
-}
-
 /// A pack is used by the name it gives itself.
 fn right_name(wanted: &Wanted, text: &str, manifest: &Manifest) -> Outcome<()> {
     let found = &manifest.pack.name.value;
@@ -256,19 +245,4 @@ fn right_name(wanted: &Wanted, text: &str, manifest: &Manifest) -> Outcome<()> {
     ))
     .code(codes::RESOLUTION)
     .hint("use the name that the pack gives itself"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::joined;
-
-    #[test]
-    fn paths_are_seen_from_the_project() {
-        assert_eq!(joined("", "../std"), "../std");
-        assert_eq!(joined("../neon", "../std"), "../std");
-        assert_eq!(joined("packs/neon", "../std"), "packs/std");
-        assert_eq!(joined("..", "../std"), "../../std");
-        assert_eq!(joined("/abs/neon", "../std"), "/abs/std");
-        assert_eq!(joined("x", "/abs"), "/abs");
-    }
 }

@@ -182,13 +182,13 @@ fn loop_questions(p: &Proc, k: usize, solver: &mut Solver, tally: &mut Tally) {
         tally.refused += usize::from(!yes);
         yes
     };
-    if let [inner] = body.as_slice()
+    if let Some(inner) = body.only()
         && let StmtKind::For { body: innermost, .. } = &inner.kind
         && asked(Question::Interchange { side: Side::Before, outer: path.clone() })
     {
         tally.interchanged += 1;
-        let swapped = with_body(inner, vec![with_body(&stmt, innermost.clone())]);
-        same(p, &replaced(p, &place, vec![swapped]), "interchange");
+        let swapped = with_body(inner, Block::one(with_body(&stmt, innermost.clone())));
+        same(p, &replaced(p, &place, Block::one(swapped)), "interchange");
     }
     if asked(Question::IndependentIterations { side: Side::Before, scope: path.clone() }) {
         tally.reversed += 1;
@@ -196,13 +196,13 @@ fn loop_questions(p: &Proc, k: usize, solver: &mut Solver, tally: &mut Tally) {
         let last = build::sub(build::add(lo.clone(), hi.clone()), build::int(1));
         let map = Substitution::from([(iter.clone(), build::sub(last, build::index(iter)))]);
         let reversed = with_body(&stmt, substitute_block(body, &map));
-        same(p, &replaced(p, &place, vec![reversed]), "reversal");
+        same(p, &replaced(p, &place, Block::one(reversed)), "reversal");
     }
     for split in 1..body.len() {
         if asked(Question::Fission { side: Side::Before, scope: path.clone(), split }) {
             tally.split += 1;
-            let second = alpha_rename(&[with_body(&stmt, body[split..].to_vec())]);
-            let new = [vec![with_body(&stmt, body[..split].to_vec())], second].concat();
+            let second = alpha_rename(&Block::one(with_body(&stmt, body.part(split..).unwrap())));
+            let new = Block::one(with_body(&stmt, body.part(..split).unwrap())).followed_by(&second);
             same(p, &replaced(p, &place, new), "fission");
         }
     }
@@ -213,7 +213,8 @@ fn list_questions(p: &Proc, k: usize, solver: &mut Solver, tally: &mut Tally) {
     let question = Question::Idempotent { side: Side::Before, block: at(k) };
     if question.answer(p, p, solver).is_ok() {
         tally.repeated += 1;
-        let twice = [vec![p.body[k].clone()], alpha_rename(&p.body[k..k + 1])].concat();
+        let once = Block::one(p.body[k].clone());
+        let twice = once.followed_by(&alpha_rename(&once));
         same(p, &replaced(p, &at(k), twice), "repetition");
     }
     if k + 1 < p.body.len() {
@@ -221,7 +222,7 @@ fn list_questions(p: &Proc, k: usize, solver: &mut Solver, tally: &mut Tally) {
         if question.answer(p, p, solver).is_ok() {
             tally.swapped += 1;
             let pair = BlockPlace { hi: k + 2, ..at(k) };
-            same(p, &replaced(p, &pair, vec![p.body[k + 1].clone(), p.body[k].clone()]), "swap");
+            same(p, &replaced(p, &pair, Block::from([p.body[k + 1].clone(), p.body[k].clone()])), "swap");
         }
     }
 }
@@ -230,10 +231,10 @@ fn list_questions(p: &Proc, k: usize, solver: &mut Solver, tally: &mut Tally) {
 fn spoil(buffer: &Sym, extent: i64) -> Block {
     let iter = Sym::new("g");
     let target = StmtKind::Assign { name: buffer.clone(), idx: vec![build::index(&iter)], rhs: build::real(77.0) };
-    let body = vec![build::stmt(target, &crate::source::Span::none())];
+    let body = Block::one(build::stmt(target, &crate::source::Span::none()));
     let (lo, hi) = (build::int(0), build::int(extent));
     let kind = StmtKind::For { iter, lo, hi, body, mode: crate::loop_ir::LoopMode::Seq };
-    vec![build::stmt(kind, &crate::source::Span::none())]
+    Block::one(build::stmt(kind, &crate::source::Span::none()))
 }
 
 fn inserted(p: &Proc, before: &Path, new: Block) -> Proc {
@@ -284,9 +285,10 @@ fn early_value(p: &Proc, from: &Path, to: &Path, solver: &mut Solver, tally: &mu
             mem: crate::hardware::memory::Memory::dram(),
         };
         let bound = StmtKind::Assign { name: early.clone(), idx: Vec::new(), rhs: value.clone() };
-        let late = inserted(p, to, vec![use_value(value)]);
+        let late = inserted(p, to, Block::one(use_value(value)));
         let read = build::element(&early, Vec::new());
-        let early = inserted(&inserted(p, to, vec![use_value(read)]), from, vec![place(alloc), place(bound)]);
+        let early =
+            inserted(&inserted(p, to, Block::one(use_value(read))), from, Block::from([place(alloc), place(bound)]));
         same(&late, &early, "early value");
     }
 }

@@ -9,7 +9,7 @@ use crate::interpret::random::Random;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::revalidate::commit;
 use crate::loop_ir::validate::validate;
-use crate::loop_ir::{LoopMode, Proc, Stmt, StmtKind, build, substitute};
+use crate::loop_ir::{Block, LoopMode, Proc, Stmt, StmtKind, build, substitute};
 use crate::source::Span;
 use crate::symbol::Sym;
 use crate::testing::proc;
@@ -52,8 +52,8 @@ fn edit(editor: &mut Editor, random: &mut Random) {
     let gap = GapPlace { anchor: at.clone(), side: if random.one_in(2) { Side::Before } else { Side::After } };
     let _ = match random.below(6) {
         0 => editor.delete(&place),
-        1 => editor.insert(&gap, vec![stmt]),
-        2 => editor.insert(&gap, substitute::alpha_rename(&[stmt])),
+        1 => editor.insert(&gap, Block::one(stmt)),
+        2 => editor.insert(&gap, substitute::alpha_rename(&Block::one(stmt))),
         3 => editor.move_block(&BlockPlace::of_statement(&other).unwrap(), &gap),
         4 => editor.wrap(&place, &[Step::Body(0)], |body| {
             let (iter, lo, hi) = (Sym::new("t"), build::int(0), build::int(2));
@@ -64,7 +64,7 @@ fn edit(editor: &mut Editor, random: &mut Random) {
             if let StmtKind::Alloc { ty, .. } = &mut kind {
                 ty.shape.push(build::int(2));
             }
-            editor.replace(&BlockPlace::of_statement(&other).unwrap(), vec![build::stmt(kind, &Span::none())])
+            editor.replace(&BlockPlace::of_statement(&other).unwrap(), Block::one(build::stmt(kind, &Span::none())))
         }
     };
 }

@@ -8,7 +8,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::path::{Path, Step};
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{Proc, build};
+use crate::loop_ir::{Block, Proc, build};
 use crate::schedule::apply::{RawArguments, apply as apply_operator};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
 use crate::schedule::operator::{Arguments, Help, Operator, Parameter};
@@ -35,7 +35,7 @@ impl Operator for Duplicate {
 
     fn propose(&self, proc: &Arc<Proc>, _: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let mut edited = Editor::new(proc);
-        edited.insert_at(&Path::root(), false, 0, vec![proc.body[0].clone()]).unwrap();
+        edited.insert_at(&Path::root(), false, 0, Block::one(proc.body[0].clone())).unwrap();
         Ok(Proposal::same(edited, Obligation::ByConstruction("not true")))
     }
 }
@@ -82,7 +82,7 @@ impl Operator for Stranger {
     fn propose(&self, proc: &Arc<Proc>, _: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let mut edited = Editor::new(proc);
         let whole = BlockPlace { parent: Path::root(), orelse: false, lo: 0, hi: proc.body.len() };
-        edited.replace(&whole, vec![build::pass()]).unwrap();
+        edited.replace(&whole, Block::one(build::pass())).unwrap();
         let obligation = Obligation::ByConstruction("another procedure");
         Ok(Proposal::related(edited, obligation, Relation::NewFamily))
     }

@@ -199,8 +199,8 @@ impl Reader<'_> {
 
     fn check_nest(&self, outer: &Stmt) -> Result<(), Refusal> {
         let StmtKind::For { body, .. } = &outer.kind else { return Ok(()) };
-        match body.as_slice() {
-            [only] if matches!(only.kind, StmtKind::For { .. }) => Ok(()),
+        match body.only() {
+            Some(only) if matches!(only.kind, StmtKind::For { .. }) => Ok(()),
             _ => Err(self.wrong_value("needs a loop whose body is exactly one loop").hint(PERFECT_NEST)),
         }
     }

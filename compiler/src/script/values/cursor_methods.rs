@@ -12,7 +12,7 @@ use crate::cursor::{BlockPlace, ExprList, GapPlace, Path, Place, Side, Step};
 use crate::diagnostic::RefusalKind;
 use crate::hardware::config::ConfigField;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Access, ArgType, Const, DataType, ExprKind, StmtKind, Ty};
+use crate::loop_ir::{Access, ArgType, Block, Const, DataType, ExprKind, StmtKind, Ty};
 use crate::schedule::Procedure;
 use crate::script::values::configs::ConfigValue;
 use crate::script::values::cursor::{self, CursorValue, invalid, wrong};
@@ -93,7 +93,7 @@ fn exprs(cursor: &CursorValue, list: ExprList, len: usize) -> starlark::Result<C
 fn sub_block(cursor: &CursorValue, orelse: bool) -> starlark::Result<CursorValue> {
     let (at, _) = cursor.node()?;
     match path::list(cursor.0.procedure.ir(), at, orelse) {
-        Some([]) => Ok(cursor.invalid()),
+        Some(list) if list.is_empty() => Ok(cursor.invalid()),
         Some(list) => {
             Ok(cursor.at_place(Place::Block(BlockPlace { parent: at.clone(), orelse, lo: 0, hi: list.len() })))
         }
@@ -252,7 +252,7 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
         #[starlark(default = NoneOr::None)] hi: NoneOr<i32>,
     ) -> starlark::Result<CursorValue> {
         let block = as_block(this)?;
-        let len = path::list(this.0.procedure.ir(), &block.parent, block.orelse).map_or(0, <[_]>::len);
+        let len = path::list(this.0.procedure.ir(), &block.parent, block.orelse).map_or(0, Block::len);
         let count = |bound: NoneOr<i32>| match bound {
             NoneOr::None => Ok(usize::MAX),
             NoneOr::Other(count) => {

@@ -8,7 +8,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::cursor::path::{self, BlockPlace, GapPlace, Path};
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{Access, Expr, LoopMode, Proc, Stmt, StmtKind, build, visit};
+use crate::loop_ir::{Access, Block, Expr, LoopMode, Proc, StmtKind, build, visit};
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter, Value};
 use crate::schedule::operators::buffers::layout::Declared;
@@ -69,7 +69,7 @@ def f(x: f32[8, 4] @ DRAM):
         let left = Left::find(proc, arguments, &declared)?;
         let mut dims = Vec::new();
         if arguments.bool("keep_dims")? {
-            let depends = dependencies(path::block(proc, &declared.scope).unwrap_or_default(), &declared.name);
+            let depends = dependencies(&path::block(proc, &declared.scope).unwrap_or_default(), &declared.name);
             for (iter, hi) in left.loops.iter().filter(|(iter, _)| depends.contains(iter)) {
                 dims.push((build::index(iter), extent(arguments, iter, hi)?));
             }
@@ -199,7 +199,7 @@ fn indexed(arguments: &Arguments, declared: &Declared, row: bool, new: &[Expr]) 
 }
 
 /// Every name that the contents of a buffer may depend on in a block: through values, indices, bounds and conditions.
-fn dependencies(block: &[Stmt], buffer: &Sym) -> BTreeSet<Sym> {
+fn dependencies(block: &Block, buffer: &Sym) -> BTreeSet<Sym> {
     let mut found = BTreeSet::from([buffer.clone()]);
     loop {
         let before = found.len();
@@ -210,7 +210,7 @@ fn dependencies(block: &[Stmt], buffer: &Sym) -> BTreeSet<Sym> {
     }
 }
 
-fn collect(block: &[Stmt], control: &mut Vec<Expr>, found: &mut BTreeSet<Sym>) {
+fn collect(block: &Block, control: &mut Vec<Expr>, found: &mut BTreeSet<Sym>) {
     for stmt in block {
         let reached = match &stmt.kind {
             StmtKind::Assign { name, .. } | StmtKind::Reduce { name, .. } | StmtKind::Window { name, .. } => {

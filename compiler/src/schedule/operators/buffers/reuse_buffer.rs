@@ -9,7 +9,7 @@ use crate::cursor::path::{self, BlockPlace};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
-use crate::loop_ir::{Proc, build, visit};
+use crate::loop_ir::{Block, Proc, build, visit};
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::buffers::layout::Declared;
@@ -84,7 +84,7 @@ def f(x: f32[8] @ DRAM):
         let lives = path::block(proc, &gone.scope).unwrap_or_default();
         let declarations = Declarations::of(proc);
         let both =
-            visit::free_symbols(lives).into_iter().find(|name| declarations.root(name).as_ref() == Some(&kept.name));
+            visit::free_symbols(&lives).into_iter().find(|name| declarations.root(name).as_ref() == Some(&kept.name));
         if let Some(name) = both {
             return Err(arguments.scheduling(format!("`{name}` is used while `{}` lives", gone.name)));
         }
@@ -110,7 +110,7 @@ def f(x: f32[8] @ DRAM):
             questions.push(Question::CallsValid { side: Side::After, under: gone.scope.parent.clone() });
         }
         let map = Substitution::from([(gone.name.clone(), build::element(&kept.name, Vec::new()))]);
-        let list = path::list(proc, &gone.scope.parent, gone.scope.orelse).unwrap_or_default();
+        let list = path::list(proc, &gone.scope.parent, gone.scope.orelse).unwrap_or(Block::none());
         let mut editor = Editor::new(proc);
         editor
             .rewrite_list(&gone.scope.parent, gone.scope.orelse, substitute_block(list, &map), Vec::new())

@@ -8,7 +8,7 @@ use crate::cursor::Editor;
 use crate::cursor::path::{self, BlockPlace, GapPlace, Path, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
-use crate::loop_ir::{Proc, StmtKind, build};
+use crate::loop_ir::{Block, Proc, StmtKind, build};
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::buffers::layout::Declared;
@@ -100,10 +100,10 @@ def f(x: f32[8] @ DRAM):
 fn split_else(editor: &mut Editor, arguments: &Arguments, declared: &Declared, scope: &Path) -> Result<(), Refusal> {
     let fresh = declared.name.renewed();
     let map = Substitution::from([(declared.name.clone(), build::element(&fresh, Vec::new()))]);
-    let list = path::list(editor.proc(), scope, true).unwrap_or_default();
+    let list = path::list(editor.proc(), scope, true).unwrap_or(Block::none());
     let renamed = substitute_block(list, &map);
     editor.rewrite_list(scope, true, renamed, Vec::new()).map_err(|gone| arguments.bug(gone))?;
     let kind = StmtKind::Alloc { name: fresh, ty: declared.ty.clone(), mem: declared.mem.clone() };
     let alloc = build::stmt(kind, &Span::none());
-    editor.insert_at(scope, true, 0, vec![alloc]).map_err(|gone| arguments.bug(gone))
+    editor.insert_at(scope, true, 0, Block::one(alloc)).map_err(|gone| arguments.bug(gone))
 }

@@ -9,7 +9,7 @@ use crate::cursor::Editor;
 use crate::cursor::path::{self, BlockPlace, Path, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::{Declarations, window_shape};
-use crate::loop_ir::{Access, BinaryOp, DataType, Expr, ExprKind, LoopMode, Proc, Stmt, StmtKind, build, visit};
+use crate::loop_ir::{Access, BinaryOp, Block, DataType, Expr, ExprKind, LoopMode, Proc, Stmt, StmtKind, build, visit};
 use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter, Value};
@@ -166,9 +166,9 @@ impl Staged {
         let declarations = Declarations::of(proc);
         let root = declarations.root(&self.buffer);
         let statements = path::block(proc, &self.block).unwrap_or_default();
-        let free = visit::free_symbols(statements);
+        let free = visit::free_symbols(&statements);
         let mut strides = None;
-        visit::each_expr_in(statements, &mut |expr| {
+        visit::each_expr_in(&statements, &mut |expr| {
             if let ExprKind::Stride { name, .. } = &expr.kind
                 && *name != self.buffer
                 && !free.contains(name)
@@ -262,19 +262,19 @@ impl Staged {
             (Some(StmtKind::Window { name, .. }), _) => {
                 let (parent, orelse, position) =
                     one.stmt.list_position().ok_or_else(|| arguments.argument("a use stands outside every list"))?;
-                let list = path::list(proc, &parent, orelse).unwrap_or_default();
+                let list = path::list(proc, &parent, orelse).unwrap_or(Block::none());
                 let ends = if (&parent, orelse) == (&self.block.parent, self.block.orelse) {
                     self.block.hi
                 } else {
                     list.len()
                 };
                 // A window of the window reaches the copy as well.
-                let aliases = touches::aliases(list.get(position..ends).unwrap_or_default(), &self.buffer);
-                let rest = list.get(ends..).unwrap_or_default();
-                if let Some(name) = aliases.iter().find(|alias| visit::block_mentions(rest, alias)) {
+                let aliases = touches::aliases(&list.part(position..ends).unwrap_or_default(), &self.buffer);
+                let rest = list.part(ends..).unwrap_or_default();
+                if let Some(name) = aliases.iter().find(|alias| visit::block_mentions(&rest, alias)) {
                     return Err(arguments.scheduling(format!("window `{name}` is used after the block")));
                 }
-                touches::in_block(list.get(position + 1..ends).unwrap_or_default(), name)
+                touches::in_block(&list.part(position + 1..ends).unwrap_or_default(), name)
             }
             _ => Touches { reads: true, writes: true },
         };
@@ -355,7 +355,7 @@ impl Staged {
             let at = parent.child(Step::statement(*orelse, hi + 1 + usize::from(load)));
             questions.extend(nest.questions(&at));
             editor
-                .insert_at(parent, *orelse, *hi, vec![nest.around(leaf, true)])
+                .insert_at(parent, *orelse, *hi, Block::one(nest.around(leaf, true)))
                 .map_err(|gone| arguments.bug(gone))?;
         }
         let mut before = vec![self.new_stmt.clone()];
@@ -373,7 +373,7 @@ impl Staged {
         }
         let first = lo + before.len();
         let block = BlockPlace { lo: first, hi: first + self.block.len(), ..self.block.clone() };
-        editor.insert_at(parent, *orelse, *lo, before).map_err(|gone| arguments.bug(gone))?;
+        editor.insert_at(parent, *orelse, *lo, before.into()).map_err(|gone| arguments.bug(gone))?;
         if other_names {
             let (block, buffer, window) = (block.clone(), self.buffer.clone(), self.window.clone());
             questions.push(Question::Untouched { side: Side::After, block, buffer, window });
@@ -458,10 +458,10 @@ impl Nest {
     fn around(self, leaf: StmtKind, guarded: bool) -> Stmt {
         let mut stmt = build::stmt(leaf, &Span::none());
         if let Some(cond) = self.guard.filter(|_| guarded) {
-            stmt = build::stmt(StmtKind::If { cond, body: vec![stmt], orelse: Vec::new() }, &Span::none());
+            stmt = build::stmt(StmtKind::If { cond, body: Block::one(stmt), orelse: Block::default() }, &Span::none());
         }
         for (iter, hi) in self.iters.into_iter().rev() {
-            let kind = StmtKind::For { iter, lo: build::int(0), hi, body: vec![stmt], mode: LoopMode::Seq };
+            let kind = StmtKind::For { iter, lo: build::int(0), hi, body: Block::one(stmt), mode: LoopMode::Seq };
             stmt = build::stmt(kind, &Span::none());
         }
         stmt

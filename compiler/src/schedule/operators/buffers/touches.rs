@@ -1,8 +1,9 @@
 //! Whether code may read or write a buffer, through windows and calls too.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use crate::loop_ir::{ArgType, Expr, ExprKind, Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::{ArgType, Block, Expr, ExprKind, NameFilter, Proc, StmtKind, visit};
 use crate::symbol::Sym;
 
 /// What code may do with a buffer. An over-approximation: `false` is certain.
@@ -20,15 +21,17 @@ impl Touches {
 }
 
 /// What a block may do with the buffer behind a name, also under names that the block gives it.
-pub(in crate::schedule::operators) fn in_block(block: &[Stmt], name: &Sym) -> Touches {
+pub(in crate::schedule::operators) fn in_block(block: &Block, name: &Sym) -> Touches {
     let mut names = BTreeSet::from([name.clone()]);
+    let known = Cell::new(NameFilter::of([name]));
     let mut touches = Touches::default();
     // Windows are declared before they are used, so one walk in source order sees every alias in time.
-    visit::each_stmt(block, &mut |stmt| {
+    visit::each_stmt_where(block, &|summary| summary.names.meets(known.get()), &mut |stmt| {
         match &stmt.kind {
             StmtKind::Window { name, rhs } => {
                 if visit::named(rhs).is_some_and(|base| names.contains(base)) {
                     names.insert(name.clone());
+                    known.set(NameFilter::of(&names));
                 }
             }
             StmtKind::Assign { name, .. } => touches.writes |= names.contains(name),
@@ -58,13 +61,15 @@ pub(in crate::schedule::operators) fn in_block(block: &[Stmt], name: &Sym) -> To
 }
 
 /// The names that a block declares for the buffer behind `name`, through windows of windows too.
-pub(in crate::schedule::operators) fn aliases(block: &[Stmt], name: &Sym) -> BTreeSet<Sym> {
+pub(in crate::schedule::operators) fn aliases(block: &Block, name: &Sym) -> BTreeSet<Sym> {
     let mut names = BTreeSet::from([name.clone()]);
-    visit::each_stmt(block, &mut |stmt| {
+    let known = Cell::new(NameFilter::of([name]));
+    visit::each_stmt_where(block, &|summary| summary.names.meets(known.get()), &mut |stmt| {
         if let StmtKind::Window { name, rhs } = &stmt.kind
             && visit::named(rhs).is_some_and(|base| names.contains(base))
         {
             names.insert(name.clone());
+            known.set(NameFilter::of(&names));
         }
     });
     names.remove(name);

@@ -98,7 +98,7 @@ def f(x: f32[8] @ DRAM):
         changes.apply(&mut editor).map_err(|gone| arguments.bug(gone))?;
         let place = BlockPlace::of_statement(&declared.at).ok_or_else(|| arguments.argument("not a statement"))?;
         let results = vec![Returned::block(BlockPlace { hi: place.lo + parts.names.len(), ..place.clone() })];
-        editor.replace(&place, parts.allocations()).map_err(|gone| arguments.bug(gone))?;
+        editor.replace(&place, parts.allocations().into()).map_err(|gone| arguments.bug(gone))?;
         let questions = declared.call_questions();
         let obligation = match questions.is_empty() {
             true => Obligation::ByConstruction("every use names its part"),

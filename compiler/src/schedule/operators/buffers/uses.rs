@@ -1,9 +1,11 @@
 //! Every place where a buffer is used, and the edits that change uses together.
 
+use std::ops::Range;
+
 use crate::cursor::Editor;
 use crate::cursor::editor::{EditResult, NoSuchPlace};
 use crate::cursor::path::{self, BlockPlace, Path, Step};
-use crate::loop_ir::{Access, Expr, ExprKind, NameFilter, Proc, Stmt, StmtKind, build, visit};
+use crate::loop_ir::{Access, Block, Expr, ExprKind, NameFilter, Proc, Stmt, StmtKind, build, visit};
 use crate::symbol::Sym;
 
 /// One use of a buffer, by its own name (not through an alias).
@@ -39,20 +41,20 @@ pub(in crate::schedule::operators) fn scope_after(proc: &Proc, declaration: &Pat
 pub(in crate::schedule::operators) fn uses(proc: &Proc, block: &BlockPlace, buffer: &Sym) -> Vec<Use> {
     let mut found = Vec::new();
     let Some(list) = path::list(proc, &block.parent, block.orelse) else { return found };
-    in_list(list.get(..block.hi).unwrap_or(list), &block.parent, block.orelse, block.lo, buffer, &mut found);
+    in_list(list, block.lo..block.hi, (&block.parent, block.orelse), buffer, &mut found);
     found
 }
 
-/// The uses from position `first` of a list on.
-fn in_list(list: &[Stmt], parent: &Path, orelse: bool, first: usize, buffer: &Sym, found: &mut Vec<Use>) {
-    let wanted = NameFilter::of([buffer]);
-    let naming = list.iter().enumerate().skip(first).filter(|(_, stmt)| stmt.summary().names.meets(wanted));
+/// The uses in a range of a list.
+fn in_list(list: &Block, range: Range<usize>, at: (&Path, bool), buffer: &Sym, found: &mut Vec<Use>) {
+    let (wanted, (parent, orelse)) = (NameFilter::of([buffer]), at);
+    let naming = list.picked_in(range, move |summary| summary.names.meets(wanted));
     for (at, stmt) in naming {
         let place = parent.child(Step::statement(orelse, at));
         own_uses(&place, stmt, buffer, found);
         let [body, other] = visit::inner_lists(stmt);
-        in_list(body, &place, false, 0, buffer, found);
-        in_list(other, &place, true, 0, buffer, found);
+        in_list(body, 0..body.len(), (&place, false), buffer, found);
+        in_list(other, 0..other.len(), (&place, true), buffer, found);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::cursor::Editor;
 use crate::cursor::path::{self, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Proc, StmtKind, Ty, build};
+use crate::loop_ir::{Block, Proc, StmtKind, Ty, build};
 use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, ProofStep, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
@@ -90,7 +90,7 @@ def f(scale: f32 @ DRAM, x: f32[8] @ DRAM):
         let (parent, orelse, position) =
             stmt.list_position().ok_or_else(|| arguments.argument("the expression belongs to no statement"))?;
         let mut editor = Editor::new(proc);
-        editor.insert_at(&parent, orelse, position, vec![write.clone()]).map_err(|gone| arguments.bug(gone))?;
+        editor.insert_at(&parent, orelse, position, Block::one(write.clone())).map_err(|gone| arguments.bug(gone))?;
         let written = editor.proc().clone();
         // Before anything reads the field in its new role.
         let (question, relation) = terms(&written, Side::After, &stmt, &write, solver);

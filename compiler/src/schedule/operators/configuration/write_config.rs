@@ -9,7 +9,7 @@ use crate::cursor::editor::NoSuchPlace;
 use crate::cursor::path::Step;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Const, Expr, ExprKind, Proc, StmtKind, Ty, build, configuration};
+use crate::loop_ir::{Block, Const, Expr, ExprKind, Proc, StmtKind, Ty, build, configuration};
 use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
@@ -75,7 +75,7 @@ def f(x: [f32][8, 8] @ DRAM, y: f32[8] @ DRAM):
         let (parent, orelse, position) = gap.insertion().ok_or_else(|| arguments.bug(NoSuchPlace))?;
         let write = build::stmt(StmtKind::WriteConfig { field: field.clone(), rhs: rhs.clone() }, &Span::none());
         let mut editor = Editor::new(proc);
-        editor.insert(gap, vec![write.clone()]).map_err(|gone| arguments.bug(gone))?;
+        editor.insert(gap, Block::one(write.clone())).map_err(|gone| arguments.bug(gone))?;
         let at = parent.child(Step::statement(orelse, position));
         let (question, relation) = terms(editor.proc(), Side::After, &at, &write, solver);
         let mut questions = vec![question];

@@ -10,7 +10,7 @@ use crate::diagnostic::Refusal;
 use crate::hardware::config::{ConfigField, FieldType};
 use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Control, Expr, ExprKind, Proc, Stmt, Ty, configuration, visit};
+use crate::loop_ir::{Block, Control, Expr, ExprKind, Proc, Stmt, Ty, configuration, visit};
 use crate::schedule::obligation::Relation;
 use crate::schedule::operator::Arguments;
 use crate::symbol::Sym;
@@ -19,7 +19,7 @@ use crate::symbol::Sym;
 ///
 /// Which fields stay different is worked out here; that no others do is part of the question.
 pub(super) fn terms(proc: &Proc, side: Side, at: &Path, stmt: &Stmt, solver: &mut Solver) -> (Question, Relation) {
-    let all = || Touched::by_block(std::slice::from_ref(stmt)).writes;
+    let all = || Touched::by_block(&Block::one(stmt.clone())).writes;
     // Where it cannot be shown that nothing else changes, the question says so when it is asked.
     let seen = config_change::seen(proc, at, solver).unwrap_or_else(|_| all());
     let relation = match seen.is_empty() {

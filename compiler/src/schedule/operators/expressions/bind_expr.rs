@@ -12,7 +12,7 @@ use crate::hardware::config::FieldType;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{DataType, Expr, ExprKind, Proc, StmtKind, Ty, build, visit};
+use crate::loop_ir::{Block, DataType, Expr, ExprKind, NameFilter, Proc, StmtKind, Ty, build, visit};
 use crate::schedule::Returned;
 use crate::schedule::conversions;
 use crate::schedule::obligation::{Obligation, Proposal};
@@ -113,7 +113,7 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
         let assign = StmtKind::Assign { name, idx: Vec::new(), rhs: bound.clone() };
         let new = [alloc, assign].map(|kind| build::stmt(kind, &Span::none())).to_vec();
         let (parent, orelse, at) = anchor.list_position().ok_or_else(|| arguments.argument("not a statement"))?;
-        editor.insert_at(&parent, orelse, at, new).map_err(|gone| arguments.bug(gone))?;
+        editor.insert_at(&parent, orelse, at, new.into()).map_err(|gone| arguments.bug(gone))?;
         let obligation = match questions.is_empty() {
             true => Obligation::ByConstruction("the value is computed just before the statement that used it"),
             false => Obligation::Proven(questions),
@@ -168,11 +168,17 @@ fn anchor(places: &[Path]) -> Option<Path> {
 /// What the expression mentions must exist at the anchor.
 fn check_names(proc: &Proc, arguments: &Arguments, anchor: &Path, bound: &Expr) -> Result<(), Refusal> {
     let (parent, orelse, at) = anchor.list_position().ok_or_else(|| arguments.argument("not a statement"))?;
-    let list = path::list(proc, &parent, orelse).unwrap_or_default();
-    let inner = visit::bound_symbols(list.get(at..).unwrap_or_default());
+    let list = path::list(proc, &parent, orelse).unwrap_or(Block::none());
     let mut used = BTreeSet::new();
     visit::expr_symbols(bound, &mut used);
-    match used.iter().find(|name| inner.contains(*name)) {
+    used.retain(|name| proc.args.iter().all(|arg| arg.name != *name));
+    let wanted = NameFilter::of(&used);
+    let mut bound_later = BTreeSet::new();
+    let later = list.part(at..).unwrap_or_default();
+    visit::each_stmt_where(&later, &|summary| summary.bound.meets(wanted), &mut |stmt| {
+        bound_later.extend(visit::bound_by(stmt).filter(|name| used.contains(*name)).cloned());
+    });
+    match bound_later.first() {
         Some(name) => Err(arguments.scheduling(format!(
             "`{name}` does not exist yet where the value would be computed; bind the expressions one by one"
         ))),

@@ -8,7 +8,7 @@ use crate::cursor::Editor;
 use crate::cursor::editor::NoSuchPlace;
 use crate::cursor::path::{self, Step};
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{Proc, Ty, visit};
+use crate::loop_ir::{Block, Proc, Ty, visit};
 use crate::schedule::target::{Branch, rest_of_list};
 use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 use crate::source::Span;
@@ -58,14 +58,14 @@ impl Operator for AddUnsafeGuard {
         }
         let block = path::block(proc, place).ok_or_else(|| arguments.bug(NoSuchPlace))?;
         let rest = rest_of_list(proc, place);
-        if let Some(name) = block.iter().filter_map(visit::bound_by).find(|name| visit::block_mentions(rest, name)) {
+        if let Some(name) = block.iter().filter_map(visit::bound_by).find(|name| visit::block_mentions(&rest, name)) {
             return Err(arguments.scheduling(format!("`{name}` is declared in the block and used after it")));
         }
         let at = place.statement(0);
         let mut edited = Editor::new(proc);
         edited
             .wrap(place, &[Step::Body(0)], |body| {
-                Branch { cond: cond.clone(), body, orelse: Vec::new(), span: Span::none() }.into_stmt()
+                Branch { cond: cond.clone(), body, orelse: Block::default(), span: Span::none() }.into_stmt()
             })
             .map_err(|gone| arguments.bug(gone))?;
         let what = "the condition holds wherever the block is reached".to_string();

@@ -9,7 +9,7 @@ use crate::cursor::path::{self, Path, Step};
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, alpha_rename, substitute_block};
-use crate::loop_ir::{BinaryOp, Block, Expr, Proc, Stmt, StmtKind, build, visit};
+use crate::loop_ir::{BinaryOp, Block, Expr, Proc, StmtKind, build, visit};
 use crate::schedule::operators::guards::eliminate_dead_code::negated;
 use crate::schedule::operators::loops::reorder_loops::interchange;
 use crate::schedule::target::{Branch, Loop, after, before, exchange};
@@ -65,7 +65,7 @@ impl Operator for LiftScope {
             return Err(arguments.scheduling("the scope is at the top level, so there is nothing to exchange it with"));
         };
         let (_, orelse, _) = at.list_position().ok_or_else(|| arguments.bug(NoSuchPlace))?;
-        if path::list(proc, &parent, orelse).map_or(0, <[Stmt]>::len) != 1 {
+        if path::list(proc, &parent, orelse).map_or(0, Block::len) != 1 {
             let hint = "split its other statements off first, with fission";
             return Err(arguments.scheduling("the scope is not alone in its parent's block").hint(hint));
         }
@@ -155,8 +155,8 @@ impl Lifted<'_> {
     }
 
     /// The other side, when it is a loop over provably the same range, with what shows that.
-    fn loop_alike(&self, other: &[Stmt], proc: &Proc, solver: &mut Solver) -> Option<(Loop, Vec<Question>)> {
-        let [only] = other else { return None };
+    fn loop_alike(&self, other: &Block, proc: &Proc, solver: &mut Solver) -> Option<(Loop, Vec<Question>)> {
+        let only = other.only()?;
         let second = Loop::of(only).filter(|second| second.mode == self.inner.mode)?;
         let at = self.at.child(Step::statement(!self.from_orelse, 0));
         let equal = |lhs: &Expr, rhs: &Expr| Question::Equal {
@@ -176,11 +176,13 @@ impl Lifted<'_> {
         let (cond, span) = (self.outer.cond.clone(), self.outer.span.clone());
         let pass = || vec![build::pass()];
         let (branch, into) = match (self.from_orelse, negated(&cond)) {
-            (true, _) => (Branch { cond, body: pass(), orelse: Vec::new(), span }, Step::Body(0)),
-            (false, Some(cond)) => (Branch { cond, body: pass(), orelse: Vec::new(), span }, Step::Body(0)),
-            (false, None) => (Branch { cond, body: pass(), orelse: pass(), span }, Step::Orelse(0)),
+            (true, _) => (Branch { cond, body: pass().into(), orelse: Block::default(), span }, Step::Body(0)),
+            (false, Some(cond)) => {
+                (Branch { cond, body: pass().into(), orelse: Block::default(), span }, Step::Body(0))
+            }
+            (false, None) => (Branch { cond, body: pass().into(), orelse: pass().into(), span }, Step::Orelse(0)),
         };
-        edited.insert(&after(self.at), vec![branch.into_stmt()])?;
+        edited.insert(&after(self.at), Block::one(branch.into_stmt()))?;
         let run = BlockPlace { parent: self.at.clone(), orelse: !self.from_orelse, lo: 0, hi: count };
         edited.move_block(&run, &before(&new.child(into)))?;
         let (in_orelse, _) = into.in_list().ok_or(NoSuchPlace)?;
@@ -226,11 +228,11 @@ fn branch_out_of_branch(
     let other = alpha_rename(other);
     let make = |own: Block| {
         let (body, orelse) = if from_orelse { (other.clone(), own) } else { (own, other.clone()) };
-        let body = if body.is_empty() { vec![build::pass()] } else { body };
+        let body = if body.is_empty() { Block::one(build::pass()) } else { body };
         Branch { cond: outer.cond.clone(), body, orelse, span: outer.span.clone() }.into_stmt()
     };
     if inner.orelse.is_empty() {
-        return edited.insert_at(at, true, 0, vec![make(Vec::new())]);
+        return edited.insert_at(at, true, 0, Block::one(make(Block::default())));
     }
     let run = BlockPlace { parent: at.clone(), orelse: true, lo: 0, hi: inner.orelse.len() };
     edited.wrap(&run, &[step], make)

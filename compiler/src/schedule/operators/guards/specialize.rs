@@ -55,7 +55,7 @@ impl Operator for Specialize {
         let rest = rest_of_list(proc, place);
         let escaping = block.iter().find_map(|stmt| match &stmt.kind {
             StmtKind::Alloc { name, .. } | StmtKind::Window { name, .. } => {
-                visit::block_mentions(rest, name).then_some(name)
+                visit::block_mentions(&rest, name).then_some(name)
             }
             StmtKind::Assign { .. }
             | StmtKind::Reduce { .. }
@@ -68,8 +68,8 @@ impl Operator for Specialize {
         if let Some(name) = escaping {
             return Err(arguments.scheduling(format!("`{name}` is declared in the block and used after it")));
         }
-        let chain = conds.into_iter().rev().fold(block.to_vec(), |orelse: Block, cond| {
-            vec![Branch { cond, body: alpha_rename(block), orelse, span: Span::none() }.into_stmt()]
+        let chain = conds.into_iter().rev().fold(block.clone(), |orelse: Block, cond| {
+            Block::one(Branch { cond, body: alpha_rename(&block), orelse, span: Span::none() }.into_stmt())
         });
         let mut edited = Editor::new(proc);
         edited.replace(place, chain).map_err(|gone| arguments.bug(gone))?;

@@ -57,9 +57,9 @@ impl Operator for AddLoop {
         if !extent.ty.is_indexable() {
             return Err(arguments.argument("`hi_expr` needs an index expression"));
         }
-        let stmts = path::block(proc, block).unwrap_or(&[]);
+        let stmts = path::block(proc, block).unwrap_or_default();
         let rest = rest_of_list(proc, block);
-        if let Some(name) = stmts.iter().filter_map(declared).find(|name| visit::block_mentions(rest, name)) {
+        if let Some(name) = stmts.iter().filter_map(declared).find(|name| visit::block_mentions(&rest, name)) {
             let message = format!("`{name}` is declared in the block and used after it");
             return Err(arguments.scheduling(message));
         }
@@ -112,7 +112,7 @@ fn looped(
     let make = |run: Block| {
         let body = if guard {
             let cond = build::binary(BinaryOp::Eq, build::index(iter), build::int(0));
-            vec![build::stmt(StmtKind::If { cond, body: run, orelse: Vec::new() }, &span)]
+            Block::one(build::stmt(StmtKind::If { cond, body: run, orelse: Block::default() }, &span))
         } else {
             run
         };

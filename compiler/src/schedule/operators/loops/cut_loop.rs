@@ -8,7 +8,7 @@ use crate::cursor::Editor;
 use crate::cursor::path::Step;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::alpha_rename;
-use crate::loop_ir::{BinaryOp, Proc, build};
+use crate::loop_ir::{BinaryOp, Block, Proc, build};
 use crate::schedule::target::{Loop, after};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
@@ -69,7 +69,7 @@ impl Operator for CutLoop {
             Question::ConfigKept { side: Side::Before, at: at.clone(), exprs },
         ];
         let first = Loop { hi: point.clone(), ..whole.clone() }.into_stmt();
-        let second = alpha_rename(&[Loop { lo: point.clone(), ..whole }.into_stmt()]);
+        let second = alpha_rename(&Block::one(Loop { lo: point.clone(), ..whole }.into_stmt()));
         let mut edited = Editor::new(proc);
         edited
             .rewrite_stmt(at, first, vec![at.child(Step::Hi)])

@@ -163,10 +163,10 @@ impl Division {
         let mut inside = vec![Step::Body(0)];
         if self.tail == Tail::Guard {
             let cond = build::less(position, self.divided.hi.clone());
-            body = vec![build::stmt(StmtKind::If { cond, body, orelse: Vec::new() }, &self.divided.span)];
+            body = Block::one(build::stmt(StmtKind::If { cond, body, orelse: Block::default() }, &self.divided.span));
             inside.push(Step::Body(0));
         }
-        let nest = self.with(&self.outer, self.outer_extent(), vec![self.with(&self.inner, q, body)]);
+        let nest = self.with(&self.outer, self.outer_extent(), Block::one(self.with(&self.inner, q, body)));
 
         let mut edited = Editor::new(proc);
         let whole = self.divided.clone().into_stmt();
@@ -176,7 +176,7 @@ impl Division {
         edited.restructure(at, nest, moves)?;
         if let Some(rest) = self.rest() {
             let (parent, orelse, position) = at.list_position().ok_or(NoSuchPlace)?;
-            edited.insert_at(&parent, orelse, position + 1, vec![rest])?;
+            edited.insert_at(&parent, orelse, position + 1, Block::one(rest))?;
         }
         Ok(edited)
     }
@@ -197,6 +197,6 @@ impl Division {
             return Some(rest);
         }
         let cond = build::binary(BinaryOp::Gt, self.remainder(), build::int(0));
-        Some(build::stmt(StmtKind::If { cond, body: vec![rest], orelse: Vec::new() }, &self.divided.span))
+        Some(build::stmt(StmtKind::If { cond, body: Block::one(rest), orelse: Block::default() }, &self.divided.span))
     }
 }

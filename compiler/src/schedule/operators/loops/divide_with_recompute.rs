@@ -8,7 +8,7 @@ use crate::cursor::Editor;
 use crate::cursor::path::{Path, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
-use crate::loop_ir::{BinaryOp, Expr, ExprKind, LoopMode, Proc, build};
+use crate::loop_ir::{BinaryOp, Block, Expr, ExprKind, LoopMode, Proc, build};
 use crate::schedule::operators::loops::divide_loop::LARGEST_DIVISOR;
 use crate::schedule::target::{Loop, list_moves};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
@@ -138,7 +138,7 @@ impl Pieces {
             ..divided.clone()
         };
         let whole = divided.clone().into_stmt();
-        let nest = Loop { iter: outer, hi: steps, body: vec![piece.into_stmt()], ..divided }.into_stmt();
+        let nest = Loop { iter: outer, hi: steps, body: Block::one(piece.into_stmt()), ..divided }.into_stmt();
         let mut edited = Editor::new(proc);
         edited.rewrite_stmt(at, whole, vec![at.child(Step::Hi)])?;
         let mut moves = list_moves(count, (&[], false), (&[Step::Body(0)], false));

@@ -9,7 +9,7 @@ use crate::cursor::path::{self, Path, Step};
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
-use crate::loop_ir::{Proc, Stmt, StmtKind, build, visit};
+use crate::loop_ir::{Block, Proc, StmtKind, build, visit};
 use crate::schedule::obligation::ProofStep;
 use crate::schedule::target::{Branch, Loop, before};
 use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
@@ -92,7 +92,7 @@ pub(in crate::schedule::operators::loops) struct Split {
 
 impl Split {
     pub(in crate::schedule::operators::loops) fn is_at_edge(&self, proc: &Proc) -> bool {
-        let length = path::list(proc, &self.scope, self.orelse).map_or(0, <[Stmt]>::len);
+        let length = path::list(proc, &self.scope, self.orelse).map_or(0, Block::len);
         self.at == 0 || self.at >= length
     }
 
@@ -106,9 +106,10 @@ impl Split {
         let Some(stmt) = path::stmt(&proc, &self.scope) else {
             return Err(arguments.scheduling("there is no loop or branch around the gap to split"));
         };
-        let list = path::list(&proc, &self.scope, self.orelse).unwrap_or(&[]);
-        let (first, second) = list.split_at_checked(self.at).ok_or_else(|| arguments.bug(NoSuchPlace))?;
-        if let Some(escaping) = bound_across(first, second) {
+        let list = path::list(&proc, &self.scope, self.orelse).unwrap_or(Block::none());
+        let halves = list.part(..self.at).zip(list.part(self.at..));
+        let (first, second) = halves.ok_or_else(|| arguments.bug(NoSuchPlace))?;
+        if let Some(escaping) = bound_across(&first, &second) {
             let message = format!("`{escaping}` is declared before the gap and used after it");
             let hint = "lift the allocation out of the scope first: lift_alloc(p, ...)";
             return Err(arguments.scheduling(message).hint(hint));
@@ -120,7 +121,7 @@ impl Split {
             None => Question::BranchSplit { side, scope, split: self.at, orelse: self.orelse },
         };
         let split = match (Loop::of(stmt), Branch::of(stmt)) {
-            (Some(whole), _) => self.split_loop(edited, whole, second),
+            (Some(whole), _) => self.split_loop(edited, whole, &second),
             (None, Some(whole)) => self.split_branch(edited, whole, list.len()),
             (None, None) => Err(NoSuchPlace),
         };
@@ -129,15 +130,15 @@ impl Split {
         Ok((Split { scope: parent, orelse, at: at + 1 }, question))
     }
 
-    fn split_loop(&self, edited: &mut Editor, whole: Loop, second: &[Stmt]) -> EditResult {
+    fn split_loop(&self, edited: &mut Editor, whole: Loop, second: &Block) -> EditResult {
         let iter = whole.iter.renewed();
         let renamed = Substitution::from([(whole.iter.clone(), build::index(&iter))]);
         for (offset, stmt) in substitute_block(second, &renamed).into_iter().enumerate() {
             edited.rewrite_stmt(&self.scope.child(Step::Body(self.at + offset)), stmt, Vec::new())?;
         }
         let (parent, orelse, at) = self.scope.list_position().ok_or(NoSuchPlace)?;
-        let half = Loop { iter, body: vec![build::pass()], ..whole }.into_stmt();
-        edited.insert_at(&parent, orelse, at + 1, vec![half])?;
+        let half = Loop { iter, body: Block::one(build::pass()), ..whole }.into_stmt();
+        edited.insert_at(&parent, orelse, at + 1, Block::one(half))?;
         let half = parent.child(Step::statement(orelse, at + 1));
         let run = BlockPlace { parent: self.scope.clone(), orelse: false, lo: self.at, hi: self.at + second.len() };
         fill(edited, &run, &half.child(Step::Body(0)))
@@ -148,14 +149,14 @@ impl Split {
         let (cond, span) = (whole.cond, whole.span);
         let empty = || vec![build::pass()];
         if self.orelse {
-            let half = Branch { cond, body: empty(), orelse: empty(), span }.into_stmt();
-            edited.insert_at(&parent, orelse, at + 1, vec![half])?;
+            let half = Branch { cond, body: empty().into(), orelse: empty().into(), span }.into_stmt();
+            edited.insert_at(&parent, orelse, at + 1, Block::one(half))?;
             let half = parent.child(Step::statement(orelse, at + 1));
             let run = BlockPlace { parent: self.scope.clone(), orelse: true, lo: self.at, hi: length };
             return fill(edited, &run, &half.child(Step::Orelse(0)));
         }
-        let half = Branch { cond, body: empty(), orelse: Vec::new(), span }.into_stmt();
-        edited.insert_at(&parent, orelse, at, vec![half])?;
+        let half = Branch { cond, body: empty().into(), orelse: Block::default(), span }.into_stmt();
+        edited.insert_at(&parent, orelse, at, Block::one(half))?;
         let kept = parent.child(Step::statement(orelse, at + 1));
         let half = parent.child(Step::statement(orelse, at));
         let run = BlockPlace { parent: kept, orelse: false, lo: 0, hi: self.at };
@@ -172,7 +173,7 @@ fn fill(edited: &mut Editor, run: &BlockPlace, placeholder: &Path) -> EditResult
 }
 
 /// A buffer or window that `first` declares for the whole block and `second` uses.
-fn bound_across(first: &[Stmt], second: &[Stmt]) -> Option<crate::symbol::Sym> {
+fn bound_across(first: &Block, second: &Block) -> Option<crate::symbol::Sym> {
     first.iter().find_map(|stmt| match &stmt.kind {
         StmtKind::Alloc { name, .. } | StmtKind::Window { name, .. } => {
             visit::block_mentions(second, name).then(|| name.clone())

@@ -9,7 +9,7 @@ use crate::cursor::path::{self, Path, Step};
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
-use crate::loop_ir::{Expr, LoopMode, Proc, build};
+use crate::loop_ir::{Block, Expr, LoopMode, Proc, build};
 use crate::schedule::target::{Branch, Loop, after, before, block_of};
 use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
@@ -146,7 +146,7 @@ fn append(edited: &mut Editor, to: (&Path, bool, usize), from: (&Path, bool, usi
     if count == 0 {
         return Ok(());
     }
-    edited.insert_at(to, to_orelse, length, vec![build::pass()])?;
+    edited.insert_at(to, to_orelse, length, Block::one(build::pass()))?;
     let placeholder = to.child(Step::statement(to_orelse, length));
     let run = BlockPlace { parent: from.clone(), orelse: from_orelse, lo: 0, hi: count };
     edited.move_block(&run, &before(&placeholder))?;

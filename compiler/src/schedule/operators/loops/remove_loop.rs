@@ -8,7 +8,7 @@ use crate::cursor::editor::NoSuchPlace;
 use crate::cursor::path::{Path, Step};
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{BinaryOp, Proc, StmtKind, build, visit};
+use crate::loop_ir::{BinaryOp, Block, Proc, StmtKind, build, visit};
 use crate::schedule::target::Loop;
 use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
@@ -101,7 +101,7 @@ pub(in crate::schedule::operators::loops) fn unwrapped(
     }
     let cond = build::binary(BinaryOp::Gt, removed.hi.clone(), removed.lo.clone());
     edited.wrap(&run, &[Step::Body(0)], |body| {
-        build::stmt(StmtKind::If { cond, body, orelse: Vec::new() }, &removed.span)
+        build::stmt(StmtKind::If { cond, body, orelse: Block::default() }, &removed.span)
     })?;
     Ok(BlockPlace { parent: at.clone(), orelse: false, lo: 0, hi: removed.body.len() })
 }

@@ -11,7 +11,7 @@ use crate::hardware::memory::Memory;
 use crate::loop_ir::declarations::{Declaration, Declarations, window_shape};
 use crate::loop_ir::substitute::alpha_rename_proc;
 use crate::loop_ir::{
-    Arg, ArgType, BinaryOp, Committed, Control, DataType, Expr, Lineage, Proc, Stmt, StmtKind, build, configuration,
+    Arg, ArgType, BinaryOp, Block, Committed, Control, DataType, Expr, Lineage, Proc, StmtKind, build, configuration,
     visit,
 };
 use crate::schedule::Returned;
@@ -89,12 +89,12 @@ def row(n: size, x: f32[n, 8] @ DRAM, i: index):
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let place = arguments.block("block")?;
         let block = path::block(proc, place).ok_or_else(|| arguments.argument("the block does not exist"))?;
-        let list = path::list(proc, &place.parent, place.orelse).unwrap_or_default();
-        let rest = list.get(place.hi..).unwrap_or_default();
-        if let Some(name) = block.iter().filter_map(visit::bound_by).find(|name| visit::block_mentions(rest, name)) {
+        let list = path::list(proc, &place.parent, place.orelse).unwrap_or(Block::none());
+        let rest = list.part(place.hi..).unwrap_or_default();
+        if let Some(name) = block.iter().filter_map(visit::bound_by).find(|name| visit::block_mentions(&rest, name)) {
             return Err(arguments.scheduling(format!("`{name}` is declared in the block and used after it")));
         }
-        let args = parameters(proc, place, block);
+        let args = parameters(proc, place, &block);
         let actuals: Vec<Expr> = args
             .iter()
             .map(|arg| match &arg.ty {
@@ -107,7 +107,7 @@ def row(n: size, x: f32[n, 8] @ DRAM, i: index):
             name: arguments.text("subproc_name")?.into(),
             args,
             preds,
-            body: block.to_vec(),
+            body: block.clone(),
             instr: None,
             lineage: Lineage::origin(),
             span: Span::none(),
@@ -116,7 +116,7 @@ def row(n: size, x: f32[n, 8] @ DRAM, i: index):
         sound(&sub, arguments, solver)?;
         let call = StmtKind::Call { callee: Arc::new(sub), args: actuals };
         let mut editor = Editor::new(proc);
-        editor.replace(place, vec![build::stmt(call, &Span::none())]).map_err(|gone| arguments.bug(gone))?;
+        editor.replace(place, Block::one(build::stmt(call, &Span::none()))).map_err(|gone| arguments.bug(gone))?;
         let results = vec![Returned::node(&place.statement(0))];
         Ok(Proposal::same(editor, Obligation::Proven(valid_call(proc, place))).returning(results))
     }
@@ -128,7 +128,7 @@ def row(n: size, x: f32[n, 8] @ DRAM, i: index):
 }
 
 /// What is declared before the block and used by it, or by the shape of something used, in order of declaration.
-fn parameters(proc: &Proc, place: &BlockPlace, block: &[Stmt]) -> Vec<Arg> {
+fn parameters(proc: &Proc, place: &BlockPlace, block: &Block) -> Vec<Arg> {
     let declarations = Declarations::of(proc);
     let mut used = visit::free_symbols(block);
     loop {
@@ -173,7 +173,7 @@ fn visible(proc: &Proc, place: &BlockPlace) -> Vec<Sym> {
         if let Some(StmtKind::For { iter, .. }) = path::stmt(proc, &parent).map(|stmt| &stmt.kind) {
             names.push(iter.clone());
         }
-        let list = path::list(proc, &parent, orelse).unwrap_or_default();
+        let list = path::list(proc, &parent, orelse).unwrap_or(Block::none());
         for stmt in list.iter().take(position) {
             if let StmtKind::Alloc { name, .. } | StmtKind::Window { name, .. } = &stmt.kind {
                 names.push(name.clone());

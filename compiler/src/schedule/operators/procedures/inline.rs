@@ -72,7 +72,7 @@ def f(y: f32[4, 8] @ DRAM):
         let mut editor = Editor::new(proc);
         let body = body(callee, args);
         let results = vec![Returned::block(BlockPlace { hi: place.lo + body.len(), ..place.clone() })];
-        editor.replace(&place, body).map_err(|gone| arguments.bug(gone))?;
+        editor.replace(&place, body.into()).map_err(|gone| arguments.bug(gone))?;
         Ok(Proposal::same(editor, obligation).returning(results))
     }
 }

@@ -6,7 +6,7 @@ use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
-use crate::loop_ir::{Proc, StmtKind, build};
+use crate::loop_ir::{Block, Proc, StmtKind, build};
 use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter};
@@ -100,7 +100,7 @@ pub(super) fn candidates(proc: &Proc, block: &BlockPlace, callee: &Arc<Proc>) ->
     let edits = solutions.into_iter().filter_map(|args| {
         let call = build::stmt(StmtKind::Call { callee: callee.clone(), args }, &Span::none());
         let mut editor = Editor::new(proc);
-        editor.replace(block, vec![call]).is_ok().then_some(editor)
+        editor.replace(block, Block::one(call)).is_ok().then_some(editor)
     });
     Ok(edits.collect())
 }

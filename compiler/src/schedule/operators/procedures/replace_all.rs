@@ -8,7 +8,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, BlockPlace, Path, Step};
 use crate::cursor::{Editor, Place};
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{Proc, StmtKind};
+use crate::loop_ir::{Block, Proc, StmtKind};
 use crate::schedule::Returned;
 use crate::schedule::apply::{RawArguments, apply};
 use crate::schedule::argument::RawValue;
@@ -137,7 +137,7 @@ impl Sweep<'_> {
                 | StmtKind::Window { .. } => [None, None],
             };
             let hi = at + callee.body.len();
-            let fits = list.get(at..hi).is_some_and(|block| could_match(&callee.body, block));
+            let fits = list.part(at..hi).is_some_and(|block| could_match(&callee.body, &block));
             let place = BlockPlace { parent: parent.clone(), orelse, lo: at, hi };
             if !(fits && self.replaced(&place, callee)) {
                 let inside = parent.child(Step::statement(orelse, at));
@@ -158,7 +158,7 @@ impl Sweep<'_> {
         });
         let Some(edited) = valid else { return false };
         let Some(call) = path::stmt(edited.proc(), &place.statement(0)).cloned() else { return false };
-        let done = self.editor.replace(place, vec![call]).is_ok();
+        let done = self.editor.replace(place, Block::one(call)).is_ok();
         self.made += usize::from(done);
         done
     }

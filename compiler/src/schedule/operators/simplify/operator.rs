@@ -70,7 +70,7 @@ fn simplify_pred(pred: &Expr, scope: &Scope) -> Expr {
     }
 }
 
-fn block(list: &[Stmt], parent: &Path, orelse: bool, scope: &Scope, dead: &mut Vec<Path>) -> Block {
+fn block(list: &Block, parent: &Path, orelse: bool, scope: &Scope, dead: &mut Vec<Path>) -> Block {
     list.iter()
         .enumerate()
         .map(|(at, stmt)| statement(stmt, &parent.child(Step::statement(orelse, at)), scope, dead))

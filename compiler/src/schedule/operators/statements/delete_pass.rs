@@ -7,7 +7,7 @@ use crate::cursor::editor::NoSuchPlace;
 use crate::cursor::path::{self, Path};
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{Proc, Stmt, StmtKind};
+use crate::loop_ir::{Block, Proc, Stmt, StmtKind};
 use crate::schedule::{Arguments, Help, Obligation, Operator, Parameter, Proposal};
 
 pub struct DeletePass;
@@ -44,7 +44,7 @@ impl Operator for DeletePass {
         collect(&proc.body, &Path::root(), false, &mut idle);
         for at in idle.iter().rev() {
             let place = BlockPlace::of_statement(at).ok_or_else(|| arguments.bug(NoSuchPlace))?;
-            let list = path::list(edited.proc(), &place.parent, place.orelse).unwrap_or(&[]);
+            let list = path::list(edited.proc(), &place.parent, place.orelse).unwrap_or(Block::none());
             // The one `pass` that a body needs stays, and so do cursors to it.
             let is_needed = list.len() == 1
                 && !place.orelse
@@ -72,7 +72,7 @@ fn is_idle(stmt: &Stmt) -> bool {
     }
 }
 
-fn collect(list: &[Stmt], parent: &Path, orelse: bool, idle: &mut Vec<Path>) {
+fn collect(list: &Block, parent: &Path, orelse: bool, idle: &mut Vec<Path>) {
     for (at, stmt) in list.iter().enumerate() {
         let path = parent.child(path::Step::statement(orelse, at));
         if is_idle(stmt) {

@@ -6,7 +6,7 @@ use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{BinaryOp, Expr, ExprKind, Proc};
+use crate::loop_ir::{BinaryOp, Block, Expr, ExprKind, Proc};
 use crate::schedule::target::{Write, block_of};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
@@ -63,7 +63,7 @@ impl Operator for FoldIntoReduce {
             .collect();
         let reduce = Write { rhs: addend, reduces: true, ..write }.into_stmt();
         let mut edited = Editor::new(proc);
-        edited.replace(&block_of(at, arguments)?, vec![reduce]).map_err(|gone| arguments.bug(gone))?;
+        edited.replace(&block_of(at, arguments)?, Block::one(reduce)).map_err(|gone| arguments.bug(gone))?;
         Ok(Proposal::same(edited, Obligation::Proven(questions)).returning(vec![Returned::node(at)]))
     }
 }

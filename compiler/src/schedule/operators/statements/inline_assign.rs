@@ -9,7 +9,7 @@ use crate::cursor::path::{self, Path};
 use crate::cursor::{BlockPlace, Editor, Place, forward};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::{Declaration, Declarations};
-use crate::loop_ir::{Access, Expr, Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::{Access, Block, Expr, Proc, Stmt, StmtKind, visit};
 use crate::schedule::operators::buffers::staging::{Relation, relate};
 use crate::schedule::operators::buffers::uses::{UseKind, uses};
 use crate::schedule::reads::precisions;
@@ -147,7 +147,7 @@ impl Inlining<'_> {
 
     /// The reads of the assigned element in the rest of the block, up to where it is assigned anew.
     fn reads(&self, own: &BlockPlace, solver: &mut Solver) -> Result<Found, Refusal> {
-        let list = path::list(self.proc, &own.parent, own.orelse).unwrap_or(&[]);
+        let list = path::list(self.proc, &own.parent, own.orelse).unwrap_or(Block::none());
         let mut found = Found { reads: Vec::new(), questions: Vec::new(), end: list.len(), overwritten: false };
         for (position, stmt) in list.iter().enumerate().skip(own.hi) {
             let block = BlockPlace { lo: position, hi: position + 1, ..own.clone() };
@@ -195,7 +195,7 @@ impl Inlining<'_> {
     /// Whether the statement reads the buffer through a window.
     fn reads_other_names(&self, stmt: &Stmt) -> bool {
         let mut found = false;
-        visit::each_expr_in(std::slice::from_ref(stmt), &mut |expr| {
+        visit::each_expr_in(&Block::one(stmt.clone()), &mut |expr| {
             found |= visit::named(expr).is_some_and(|name| *name != self.write.name && self.is_buffer(name));
         });
         found
@@ -208,12 +208,12 @@ impl Inlining<'_> {
         let mut questions = Vec::new();
         let mut scope = own.parent.clone();
         while let Some((parent, orelse, at)) = scope.list_position() {
-            let list = path::list(self.proc, &parent, orelse).unwrap_or(&[]);
+            let list = path::list(self.proc, &parent, orelse).unwrap_or(Block::none());
             if self.declared_below(&scope) {
                 break;
             }
-            let later = list.get(at + 1..).unwrap_or(&[]);
-            if self.mentioned(later) {
+            let later = list.part(at + 1..).unwrap_or_default();
+            if self.mentioned(&later) {
                 return self.refuse(format!("`{name}` is used after the block of the assignment"));
             }
             if path::stmt(self.proc, &scope).is_some_and(|stmt| matches!(stmt.kind, StmtKind::For { .. })) {
@@ -228,10 +228,10 @@ impl Inlining<'_> {
     /// Whether the buffer is allocated somewhere inside a scope.
     fn declared_below(&self, scope: &Path) -> bool {
         path::stmt(self.proc, scope)
-            .is_some_and(|stmt| visit::bound_symbols(std::slice::from_ref(stmt)).contains(&self.write.name))
+            .is_some_and(|stmt| visit::bound_symbols(&Block::one(stmt.clone())).contains(&self.write.name))
     }
 
-    fn mentioned(&self, block: &[Stmt]) -> bool {
+    fn mentioned(&self, block: &Block) -> bool {
         let mut found = false;
         visit::each_stmt(block, &mut |stmt| {
             found |= visit::written_by(stmt).is_some_and(|name| self.is_buffer(name));

@@ -7,7 +7,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::cursor::editor::NoSuchPlace;
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{Proc, StmtKind, build};
+use crate::loop_ir::{Block, Proc, StmtKind, build};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned, Value};
 use crate::source::Span;
 
@@ -56,7 +56,7 @@ impl Operator for InsertNoopCall {
 
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let (gap, callee) = (arguments.gap("gap_cursor")?, arguments.procedure("instr")?);
-        if !matches!(callee.body.as_slice(), [only] if matches!(only.kind, StmtKind::Pass)) {
+        if !matches!(callee.body.only(), Some(only) if matches!(only.kind, StmtKind::Pass)) {
             let refusal = arguments.scheduling(format!("`{}` does something: its body is not one `pass`", callee.name));
             return Err(refusal);
         }
@@ -72,7 +72,7 @@ impl Operator for InsertNoopCall {
         let at = gap.inserted().ok_or_else(|| arguments.bug(NoSuchPlace))?;
         let call = build::stmt(StmtKind::Call { callee: callee.clone(), args }, &Span::none());
         let mut edited = Editor::new(proc);
-        edited.insert(gap, vec![call]).map_err(|gone| arguments.bug(gone))?;
+        edited.insert(gap, Block::one(call)).map_err(|gone| arguments.bug(gone))?;
         let valid = Question::CallsValid { side: Side::After, under: at.clone() };
         Ok(Proposal::same(edited, Obligation::Proven(vec![valid])).returning(vec![Returned::node(&at)]))
     }

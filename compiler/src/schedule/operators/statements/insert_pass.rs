@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{Proc, build};
+use crate::loop_ir::{Block, Proc, build};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
 pub struct InsertPass;
@@ -40,7 +40,7 @@ impl Operator for InsertPass {
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let mut edited = Editor::new(proc);
         let gap = arguments.gap("gap_cursor")?;
-        edited.insert(gap, vec![build::pass()]).map_err(|gone| arguments.bug(gone))?;
+        edited.insert(gap, Block::one(build::pass())).map_err(|gone| arguments.bug(gone))?;
         let new = Returned::optional(gap.inserted());
         Ok(Proposal::same(edited, Obligation::ByConstruction("`pass` does nothing")).returning(vec![new]))
     }

@@ -12,7 +12,7 @@ use crate::diagnostic::Refusal;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Access, BinaryOp, Const, DataType, Expr, ExprKind, Proc, StmtKind, build, visit};
+use crate::loop_ir::{Access, BinaryOp, Block, Const, DataType, Expr, ExprKind, Proc, StmtKind, build, visit};
 use crate::schedule::obligation::ProofStep;
 use crate::schedule::operators::buffers::staging::{Relation, relate};
 use crate::schedule::operators::buffers::uses::{UseKind, uses};
@@ -205,7 +205,7 @@ impl Sum<'_> {
         }
         let product = build::mul(factor.clone(), build::element(&self.target.name, self.target.idx.clone()));
         let scale = Write { rhs: product, ..self.target.clone() }.into_stmt();
-        edited.insert(&after(&self.at), vec![scale])
+        edited.insert(&after(&self.at), Block::one(scale))
     }
 
     /// The procedure with every term computed but not added, in which the loop must leave the target alone.
@@ -219,7 +219,7 @@ impl Sum<'_> {
             let alloc = StmtKind::Alloc { name: name.clone(), ty, mem: Memory::dram() };
             let own = Write { name, idx: Vec::new(), reduces: false, ..write };
             let new = vec![build::stmt(alloc, &own.span), own.into_stmt()];
-            probe.replace(&BlockPlace::of_statement(&term.at).ok_or(NoSuchPlace)?, new)?;
+            probe.replace(&BlockPlace::of_statement(&term.at).ok_or(NoSuchPlace)?, new.into())?;
         }
         let block = BlockPlace::of_statement(&self.at).ok_or(NoSuchPlace)?;
         let (buffer, window) = (self.target.name.clone(), self.window());

@@ -9,7 +9,7 @@ use crate::cursor::editor::EditResult;
 use crate::cursor::path::Path;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Proc, build};
+use crate::loop_ir::{Block, Proc, build};
 use crate::schedule::conversions;
 use crate::schedule::reads::precisions;
 use crate::schedule::target::{Write, block_of};
@@ -94,5 +94,5 @@ fn merge(
     let rhs = build::add(first.rhs.clone(), second.rhs);
     let merged = Write { rhs, ..first }.into_stmt();
     let lower = block_of(two, arguments)?;
-    Ok(edited.replace(&lower, vec![merged]).and_then(|()| edited.delete(&upper)))
+    Ok(edited.replace(&lower, Block::one(merged)).and_then(|()| edited.delete(&upper)))
 }

@@ -7,7 +7,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::editor::NoSuchPlace;
 use crate::cursor::{Editor, path};
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{Proc, StmtKind, visit};
+use crate::loop_ir::{Block, Proc, StmtKind, visit};
 use crate::schedule::target::{before, block_of};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal};
 
@@ -41,11 +41,11 @@ impl Operator for ReorderStmts {
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let place = arguments.block("block_cursor")?;
         let block = path::block(proc, place).ok_or_else(|| arguments.bug(NoSuchPlace))?;
-        let [first, second] = block else {
+        let (Some(first), Some(second), 2) = (block.get(0), block.get(1), block.len()) else {
             return Err(arguments.argument("`block_cursor` needs a block of 2 statements"));
         };
         if let StmtKind::Alloc { name, .. } | StmtKind::Window { name, .. } = &first.kind
-            && visit::block_mentions(std::slice::from_ref(second), name)
+            && visit::block_mentions(&Block::one(second.clone()), name)
         {
             return Err(arguments.scheduling(format!("the second statement uses `{name}`, which the first declares")));
         }

@@ -7,7 +7,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::cursor::editor::NoSuchPlace;
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{BinaryOp, ExprKind, Proc};
+use crate::loop_ir::{BinaryOp, Block, ExprKind, Proc};
 use crate::schedule::conversions;
 use crate::schedule::target::{Write, block_of};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
@@ -53,7 +53,7 @@ impl Operator for SplitWrite {
         let first = Write { rhs: lhs, ..write.clone() }.into_stmt();
         let second = Write { rhs: rhs.clone(), reduces: true, ..write }.into_stmt();
         let mut edited = Editor::new(proc);
-        edited.replace(&block_of(at, arguments)?, vec![first, second]).map_err(|gone| arguments.bug(gone))?;
+        edited.replace(&block_of(at, arguments)?, Block::from([first, second])).map_err(|gone| arguments.bug(gone))?;
         let to = at.sibling(1).ok_or_else(|| arguments.bug(NoSuchPlace))?;
         let results = vec![Returned::node(at), Returned::node(&to)];
         let unchanged = Question::Unchanged { side: Side::After, from: at.clone(), to, exprs: vec![rhs] };
