@@ -57,8 +57,10 @@ mod tests {
             let path = part.split('"').nth(1).unwrap();
             let handlers = part.split("Router::new()").next().unwrap();
             for method in ["get", "post", "put", "delete"] {
-                let called = handlers.match_indices(&format!("{method}("));
-                let whole = |(at, _): (usize, &str)| !handlers[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+                let call = format!("{method}(");
+                let called = handlers.match_indices(&call);
+                let whole =
+                    |(at, _): (usize, &str)| !handlers[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
                 if called.into_iter().any(whole) && path != "/metrics" && !path.starts_with("/v1/") {
                     routes.insert(format!("{method} /api/v1{path}"));
                 }
