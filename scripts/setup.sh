@@ -39,6 +39,8 @@ missing_packages() {
     # Its sanitizers are a package of their own, named by version.
     if have clang; then clang_sanitizes || echo "libclang-rt-$(clang_major)-dev"; else echo clang; fi
     have pkg-config || echo pkg-config
+    # The tests of the registry server start clusters of their own.
+    compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || echo postgresql
     # For the test of the CMake package.
     have cmake || echo cmake
     # The check is of the library itself, so that it holds where pkg-config is missing too.

@@ -50,7 +50,7 @@ pub(crate) struct RegistryPack {
 #[derive(Debug)]
 pub(crate) enum Archive {
     Here(Cow<'static, [u8]>),
-    Elsewhere(Elsewhere),
+    Elsewhere(Box<Elsewhere>),
 }
 
 impl RegistryPack {

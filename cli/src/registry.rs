@@ -82,7 +82,7 @@ fn pack_of(client: &Arc<Client>, shard: &Shard, entry: &VersionEntry) -> Outcome
     Ok(RegistryPack {
         manifest: indexed_manifest(&shard.pack.name, entry)?,
         candidate,
-        archive: Archive::Elsewhere(Elsewhere { client: Arc::clone(client), entry: entry.clone() }),
+        archive: Archive::Elsewhere(Box::new(Elsewhere { client: Arc::clone(client), entry: entry.clone() })),
         sha256: entry.archive,
         tree: entry.tree,
     })

@@ -1,3 +1,53 @@
 //! The registry server `exo-registry`.
 
-fn main() {}
+mod access;
+mod accounts;
+mod api;
+mod blobs;
+mod chance;
+mod configuration;
+mod database;
+mod error;
+mod failure;
+mod index;
+mod keys;
+mod operations;
+mod publish;
+mod registry;
+mod service;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use tracing_subscriber::EnvFilter;
+
+use configuration::{Command, CommandLine};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let line = CommandLine::parse();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn"));
+    tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr).init();
+    // TLS to the database and the store of blobs. It fails only when a provider is installed already, which does as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let result = runtime.map_err(Failure::from).and_then(|runtime| runtime.block_on(run(&line.command)));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve(arguments) => service::serve(arguments).await,
+        Command::Init(arguments) => operations::init(arguments).await,
+        Command::User(command) => operations::user(command).await,
+        Command::Doctor(place) => operations::doctor(place).await,
+        Command::VerifyAll(place) => operations::verify_all(place).await,
+        Command::ExportStatic(arguments) => operations::export_static(arguments).await,
+    }
+}

@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(key.public().to_string().parse::<PublicKey>().unwrap(), key.public());
         assert_eq!(SecretKey::from_secret_text(&key.to_secret_text()).unwrap().public(), key.public());
         assert!(!format!("{key:?}").contains(&key.to_secret_text()));
-        for text in ["", "AAAA", "not base64!", &key.public().to_string().trim_end_matches('=').to_owned()] {
+        for text in ["", "AAAA", "not base64!", key.public().to_string().trim_end_matches('=')] {
             assert!(text.parse::<PublicKey>().is_err(), "{text}");
         }
     }

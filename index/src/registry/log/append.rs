@@ -82,11 +82,7 @@ fn append_level<L: ReadLog>(
 type Entries = BTreeMap<(u64, u16), Vec<u8>>;
 
 /// The new tiles of leaves.
-fn append_entries<L: ReadLog>(
-    log: &L,
-    size: u64,
-    leaves: &[Vec<u8>],
-) -> Result<Entries, L::Error> {
+fn append_entries<L: ReadLog>(log: &L, size: u64, leaves: &[Vec<u8>]) -> Result<Entries, L::Error> {
     if leaves.is_empty() {
         return Ok(BTreeMap::new());
     }

@@ -1,0 +1,239 @@
+//! Who asks, and what they may do: tokens, their rights, and the globs of names that they are good for.
+
+use std::fmt;
+
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+use exo_index::name::PackName;
+use sqlx::{AnyPool, Row as _};
+
+use crate::chance;
+use crate::error::ApiError;
+use crate::failure::Failure;
+use crate::service::Service;
+
+/// How long a session lasts, in seconds.
+const SESSION_LIFE: i64 = 12 * 3600;
+
+/// The longest life of a token, in days.
+pub(crate) const LONGEST_TOKEN_DAYS: i64 = 365;
+
+/// Something that a token may be good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Right {
+    PublishNew,
+    PublishUpdate,
+    Yank,
+    Owners,
+    Admin,
+}
+
+impl Right {
+    /// All of them.
+    pub(crate) const ALL: [Self; 5] = [Self::PublishNew, Self::PublishUpdate, Self::Yank, Self::Owners, Self::Admin];
+
+    /// The right's word in the protocol.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::PublishNew => "publish-new",
+            Self::PublishUpdate => "publish-update",
+            Self::Yank => "yank",
+            Self::Owners => "owners",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// Reads the word.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|right| right.as_str() == text)
+    }
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Whoever a valid token stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) login: String,
+    pub(crate) administrator: bool,
+    pub(crate) token: String,
+    pub(crate) session: bool,
+    pub(crate) rights: Vec<Right>,
+    pub(crate) packs: Vec<String>,
+    pub(crate) expires: i64,
+}
+
+impl Caller {
+    /// Whether the token is good for a right on a pack.
+    pub(crate) fn may(&self, right: Right, pack: &PackName) -> Result<(), ApiError> {
+        if !self.session && !self.rights.contains(&right) {
+            return Err(ApiError::forbidden(format!("the token lacks the right `{right}`"))
+                .hint(format!("make a token with the right `{right}`")));
+        }
+        if !self.session && !self.packs.iter().any(|glob| matches(glob, pack.as_str())) {
+            return Err(ApiError::forbidden(format!("the token is not for `{pack}`"))
+                .hint("make a token whose globs cover that name"));
+        }
+        Ok(())
+    }
+
+    /// Whether this is a session, which alone may change the account.
+    pub(crate) fn must_be_session(&self) -> Result<(), ApiError> {
+        if self.session { Ok(()) } else { Err(ApiError::forbidden("this needs a session, not a token").hint("log in")) }
+    }
+
+    /// Whether the caller may act as owner of a pack.
+    pub(crate) async fn must_own(&self, rows: &mut sqlx::AnyConnection, pack: &PackName) -> Result<(), ApiError> {
+        let owns = sqlx::query("SELECT login FROM owners WHERE name = $1 AND login = $2")
+            .bind(pack.as_str().to_owned())
+            .bind(self.login.clone())
+            .fetch_optional(&mut *rows)
+            .await?;
+        let as_administrator = self.administrator && (self.session || self.rights.contains(&Right::Admin));
+        if owns.is_some() || as_administrator {
+            return Ok(());
+        }
+        Err(ApiError::forbidden(format!("`{}` does not own `{pack}`", self.login)))
+    }
+}
+
+/// Whether a name fits a glob, in which `*` stands for any number of characters.
+pub(crate) fn matches(glob: &str, name: &str) -> bool {
+    match glob.split_once('*') {
+        None => glob == name,
+        Some((before, after)) => name
+            .strip_prefix(before)
+            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.get(at..).is_some_and(|tail| matches(after, tail)))),
+    }
+}
+
+/// Makes a token; gives its id and its text, which is not stored.
+pub(crate) async fn issue(
+    rows: &AnyPool,
+    login: &str,
+    name: &str,
+    grant: Option<(&[Right], &[String])>,
+    days: i64,
+) -> Result<(String, String, i64), Failure> {
+    let now = chance::now()?;
+    let (id, text) = (chance::id()?, chance::secret("exo_")?);
+    let expires = if grant.is_some() { now + days * 86_400 } else { now + SESSION_LIFE };
+    let (rights, packs) = match grant {
+        Some((rights, packs)) => {
+            (rights.iter().map(|right| right.as_str()).collect::<Vec<_>>().join(" "), packs.join(" "))
+        }
+        None => (String::new(), String::new()),
+    };
+    sqlx::query("INSERT INTO tokens (id, hash, login, name, session, rights, packs, created, expires) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
+        .bind(id.clone())
+        .bind(chance::stored(&text))
+        .bind(login.to_owned())
+        .bind(name.to_owned())
+        .bind(i64::from(grant.is_none()))
+        .bind(rights)
+        .bind(packs)
+        .bind(now)
+        .bind(expires)
+        .execute(rows)
+        .await?;
+    Ok((id, text, expires))
+}
+
+/// The caller that a token stands for; `None` when it is unknown, expired, or of a closed account.
+async fn caller(rows: &AnyPool, token: &str) -> Result<Option<Caller>, Failure> {
+    let found = sqlx::query("SELECT t.id, t.login, t.session, t.rights, t.packs, t.expires, a.administrator FROM tokens t JOIN accounts a ON a.login = t.login WHERE t.hash = $1 AND t.expires > $2 AND a.disabled = 0")
+        .bind(chance::stored(token))
+        .bind(chance::now()?)
+        .fetch_optional(rows)
+        .await?;
+    let Some(row) = found else { return Ok(None) };
+    let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    Ok(Some(Caller {
+        login: row.try_get("login")?,
+        administrator: row.try_get::<i64, _>("administrator")? == 1,
+        token: row.try_get("id")?,
+        session: row.try_get::<i64, _>("session")? == 1,
+        rights: words(row.try_get("rights")?).iter().filter_map(|word| Right::parse(word)).collect(),
+        packs: words(row.try_get("packs")?),
+        expires: row.try_get("expires")?,
+    }))
+}
+
+impl FromRequestParts<Service> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, ApiError> {
+        let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token = header
+            .and_then(|value| value.strip_prefix("Bearer "))
+            .ok_or_else(|| ApiError::unauthorized("this needs a token").hint("send `Authorization: Bearer exo_…`"))?;
+        let found = caller(&service.registry.rows, token.trim()).await?;
+        found.ok_or_else(|| ApiError::unauthorized("the token is unknown or has expired"))
+    }
+}
+
+/// Writes down who did what.
+pub(crate) async fn note(
+    rows: &mut sqlx::AnyConnection,
+    login: &str,
+    action: &str,
+    subject: &str,
+) -> Result<(), Failure> {
+    sqlx::query("INSERT INTO audit (id, at, login, action, subject) VALUES ($1, $2, $3, $4, $5)")
+        .bind(chance::id()?)
+        .bind(chance::now()?)
+        .bind(login.to_owned())
+        .bind(action.to_owned())
+        .bind(subject.to_owned())
+        .execute(rows)
+        .await?;
+    Ok(())
+}
+
+/// Counts a request against a limit for each minute, which all replicas share.
+pub(crate) async fn limit(rows: &AnyPool, subject: &str, most: i64) -> Result<(), ApiError> {
+    let span = chance::now()? / 60;
+    let row = sqlx::query("INSERT INTO limits (subject, span, count) VALUES ($1, $2, 1) ON CONFLICT (subject, span) DO UPDATE SET count = limits.count + 1 RETURNING count")
+        .bind(subject.to_owned())
+        .bind(span)
+        .fetch_one(rows)
+        .await?;
+    if row.try_get::<i64, _>("count")? > most {
+        return Err(ApiError::too_many(format!("more than {most} requests in a minute")).hint("wait a minute"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs() {
+        for (glob, name, fits) in [
+            ("*", "neon", true),
+            ("neon", "neon", true),
+            ("neon", "neon2", false),
+            ("@arm/*", "@arm/neon", true),
+            ("@arm/*", "@army/neon", false),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "axxbyy", false),
+            ("", "neon", false),
+        ] {
+            assert_eq!(matches(glob, name), fits, "{glob} {name}");
+        }
+    }
+
+    #[test]
+    fn words_of_rights() {
+        for right in Right::ALL {
+            assert_eq!(Right::parse(right.as_str()), Some(right));
+        }
+        assert_eq!(Right::parse("everything"), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! Accounts: logins, passwords, and the one-time codes that make the first of them.
+
+use argon2::Argon2;
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
+use sqlx::{AnyPool, Row as _};
+
+use crate::chance;
+use crate::failure::Failure;
+
+/// The shortest password, in bytes.
+pub(crate) const SHORTEST_PASSWORD: usize = 10;
+
+/// Longer ones only cost time.
+const LONGEST_PASSWORD: usize = 256;
+
+/// How long the code of a first start is good for, in seconds.
+const CODE_LIFE: i64 = 7 * 86_400;
+
+/// Why an account cannot be made.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The login is not one.
+    Login,
+    /// The password is too short or too long.
+    Password,
+    /// The login is taken.
+    Taken,
+    Failed(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Whether a text may be a login: it stands in log lines and URLs.
+pub(crate) fn is_login(text: &str) -> bool {
+    (2..=39).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+/// Makes an account.
+///
+/// # Errors
+/// See [`Refused`].
+pub(crate) async fn create(
+    rows: &AnyPool,
+    login: &str,
+    password: String,
+    email: Option<&str>,
+    administrator: bool,
+) -> Result<(), Refused> {
+    if !is_login(login) {
+        return Err(Refused::Login);
+    }
+    if !(SHORTEST_PASSWORD..=LONGEST_PASSWORD).contains(&password.len()) {
+        return Err(Refused::Password);
+    }
+    let hash = tokio::task::spawn_blocking(move || {
+        Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
+    })
+    .await?
+    .map_err(|error| Failure::new(format!("password hash: {error}")))?;
+    let done = sqlx::query(
+        "INSERT INTO accounts (login, password, email, administrator, disabled, created) VALUES ($1, $2, $3, $4, 0, $5) ON CONFLICT (login) DO NOTHING",
+    )
+    .bind(login.to_owned())
+    .bind(hash)
+    .bind(email.unwrap_or("").to_owned())
+    .bind(i64::from(administrator))
+    .bind(chance::now()?)
+    .execute(rows)
+    .await?;
+    if done.rows_affected() == 1 { Ok(()) } else { Err(Refused::Taken) }
+}
+
+/// Whether the password is that of an open account. An unknown login takes as long as a wrong password.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn knows(rows: &AnyPool, login: &str, password: String) -> Result<bool, Failure> {
+    let found = sqlx::query("SELECT password FROM accounts WHERE login = $1 AND disabled = 0")
+        .bind(login.to_owned())
+        .fetch_optional(rows)
+        .await?;
+    let hash = found.map(|row| row.try_get::<String, _>("password")).transpose()?;
+    if password.len() > LONGEST_PASSWORD {
+        return Ok(false);
+    }
+    let right = tokio::task::spawn_blocking(move || match hash {
+        Some(hash) => Argon2::default().verify_password(password.as_bytes(), hash.as_str()).is_ok(),
+        None => {
+            let _ = Argon2::default().hash_password(password.as_bytes());
+            false
+        }
+    });
+    Ok(right.await?)
+}
+
+/// A one-time code for the first account, an administrator's; `None` when there are accounts.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn first_code(rows: &AnyPool) -> Result<Option<String>, Failure> {
+    let count: i64 = sqlx::query("SELECT COUNT(*) AS n FROM accounts").fetch_one(rows).await?.try_get("n")?;
+    if count > 0 {
+        return Ok(None);
+    }
+    // Only the newest code is good: those printed to earlier logs are not.
+    sqlx::query("DELETE FROM setup_codes").execute(rows).await?;
+    let code = chance::secret("")?;
+    sqlx::query("INSERT INTO setup_codes (hash, administrator, expires) VALUES ($1, 1, $2)")
+        .bind(chance::stored(&code))
+        .bind(chance::now()? + CODE_LIFE)
+        .execute(rows)
+        .await?;
+    Ok(Some(code))
+}
+
+/// Uses up a one-time code; says whether its account is an administrator's, and `None` for a code that is not good.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn use_code(rows: &AnyPool, code: &str) -> Result<Option<bool>, Failure> {
+    let row = sqlx::query("DELETE FROM setup_codes WHERE hash = $1 AND expires > $2 RETURNING administrator")
+        .bind(chance::stored(code))
+        .bind(chance::now()?)
+        .fetch_optional(rows)
+        .await?;
+    Ok(match row {
+        Some(row) => Some(row.try_get::<i64, _>("administrator")? == 1),
+        None => None,
+    })
+}
+
+/// Closes an account; its tokens end with it.
+///
+/// # Errors
+/// There is no such account, or the database cannot be written.
+pub(crate) async fn disable(rows: &AnyPool, login: &str) -> Result<(), Failure> {
+    let done =
+        sqlx::query("UPDATE accounts SET disabled = 1 WHERE login = $1").bind(login.to_owned()).execute(rows).await?;
+    if done.rows_affected() == 0 {
+        return Err(Failure::new(format!("there is no account `{login}`")));
+    }
+    sqlx::query("DELETE FROM tokens WHERE login = $1").bind(login.to_owned()).execute(rows).await?;
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The HTTP interface: routes, and what all handlers share.
+
+mod accounts;
+mod packs;
+mod publishing;
+mod search;
+mod static_files;
+mod status;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::routing::{delete, get, post, put};
+use exo_index::name::PackName;
+use exo_index::version::Version;
+
+use crate::error::ApiError;
+use crate::service::Service;
+
+/// The largest body: that of an archive.
+pub(crate) const LARGEST_BODY: usize = 16 << 20;
+
+/// All routes.
+pub(crate) fn routes() -> Router<Service> {
+    let api = Router::new()
+        .route("/health", get(status::health))
+        .route("/ready", get(status::ready))
+        .route("/openapi.json", get(status::openapi))
+        .route("/accounts", post(accounts::create))
+        .route("/login", post(accounts::login))
+        .route("/logout", post(accounts::logout))
+        .route("/whoami", get(accounts::whoami))
+        .route("/tokens", get(accounts::tokens).post(accounts::make_token))
+        .route("/tokens/{id}", delete(accounts::remove_token))
+        .route("/publish", post(publishing::prepare))
+        .route("/publish/{id}", get(publishing::state).delete(publishing::abandon))
+        .route("/publish/{id}/commit", post(publishing::commit))
+        .route("/publish/{id}/{sha256}", put(publishing::upload))
+        .route("/packs/{name}", get(packs::show))
+        .route("/packs/{name}/{version}/yank", put(packs::yank).delete(packs::unyank))
+        .route("/packs/{name}/deprecation", put(packs::deprecate).delete(packs::undeprecate))
+        .route("/packs/{name}/owners", get(packs::owners))
+        .route("/packs/{name}/owners/{login}", put(packs::add_owner).delete(packs::remove_owner))
+        .route("/packs/{name}/dependants", get(packs::dependants))
+        .route("/packs/{name}/downloads", get(packs::downloads))
+        .route("/packs/{name}/audit", get(packs::audit))
+        .route("/packs/{name}/badge.svg", get(packs::badge))
+        .route("/search", get(search::search));
+    Router::new()
+        .nest("/api/v1", api)
+        .route("/metrics", get(status::metrics))
+        .route("/v1/{*path}", get(static_files::serve))
+        .fallback(|| async { ApiError::absent("there is nothing here") })
+}
+
+/// The name in a path.
+fn pack_name(text: &str) -> Result<PackName, ApiError> {
+    PackName::parse(text).map_err(|error| ApiError::malformed(error.message))
+}
+
+/// The version in a path.
+fn version(text: &str) -> Result<Version, ApiError> {
+    Version::parse(text).map_err(|error| ApiError::malformed(error.message))
+}
+
+/// The name in a path of which it is the only parameter.
+fn named(path: &Path<String>) -> Result<PackName, ApiError> {
+    pack_name(&path.0)
+}

@@ -1,0 +1,204 @@
+//! The steps of a publish: prepare, upload, commit, and asking how it went.
+
+use std::collections::BTreeSet;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use exo_index::archive::Limits;
+use exo_index::digest::Sha256;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{pack_name, version};
+use crate::access::{self, Caller, Right};
+use crate::chance::{self, signed};
+use crate::error::ApiError;
+use crate::publish::admission;
+use crate::publish::declaration::{Declared, Publish, State as Stage, load};
+use crate::publish::{waiting, worker};
+use crate::service::Service;
+
+/// Packs in one publish.
+const MOST_PACKS: usize = 64;
+
+/// Publishes begun by one account in one minute.
+const PUBLISHES: i64 = 120;
+
+#[derive(Deserialize)]
+pub(super) struct NewPublish {
+    packs: Vec<NewPack>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize)]
+pub(super) struct NewPack {
+    name: String,
+    version: String,
+    sha256: String,
+    size: u64,
+}
+
+impl NewPublish {
+    /// The declared packs, each once.
+    fn declared(&self) -> Result<Vec<Declared>, ApiError> {
+        if self.packs.is_empty() || self.packs.len() > MOST_PACKS {
+            return Err(ApiError::malformed(format!("a publish is of 1 to {MOST_PACKS} packs")));
+        }
+        let mut declared = Vec::new();
+        let mut names = BTreeSet::new();
+        for pack in &self.packs {
+            let name = pack_name(&pack.name)?;
+            if !names.insert(name.clone()) {
+                return Err(ApiError::malformed(format!("`{name}` is declared twice")));
+            }
+            if pack.size > Limits::default().archive_bytes {
+                return Err(ApiError::too_large(format!(
+                    "the archive of `{name}` is larger than {} bytes",
+                    Limits::default().archive_bytes
+                )));
+            }
+            let sha256 = pack.sha256.parse::<Sha256>().map_err(|error| ApiError::malformed(error.to_string()))?;
+            declared.push(Declared { name, version: version(&pack.version)?, sha256, size: pack.size });
+        }
+        Ok(declared)
+    }
+}
+
+/// Whether the caller may publish every pack of a publish, as it is now.
+async fn may_publish(service: &Service, caller: &Caller, packs: &[Declared]) -> Result<(), ApiError> {
+    let mut rows = service.registry.rows.acquire().await?;
+    for pack in packs {
+        if admission::exists(&mut rows, &pack.name).await? {
+            caller.may(Right::PublishUpdate, &pack.name)?;
+            caller.must_own(&mut rows, &pack.name).await?;
+        } else {
+            caller.may(Right::PublishNew, &pack.name)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn prepare(
+    State(service): State<Service>,
+    caller: Caller,
+    Json(body): Json<NewPublish>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let declared = body.declared()?;
+    let rows = &service.registry.rows;
+    access::limit(rows, &format!("publish {}", caller.login), PUBLISHES).await?;
+    may_publish(&service, &caller, &declared).await?;
+    let id = chance::id()?;
+    let mut new = rows.begin().await?;
+    sqlx::query("INSERT INTO publishes (id, login, dry_run, state, created, lease, result) VALUES ($1, $2, $3, 'open', $4, 0, '')")
+        .bind(id.clone())
+        .bind(caller.login)
+        .bind(i64::from(body.dry_run))
+        .bind(chance::now()?)
+        .execute(&mut *new)
+        .await?;
+    for pack in &declared {
+        sqlx::query("INSERT INTO publish_packs (publish, name, version, sha256, size) VALUES ($1, $2, $3, $4, $5)")
+            .bind(id.clone())
+            .bind(pack.name.as_str().to_owned())
+            .bind(pack.version.to_string())
+            .bind(pack.sha256.to_string())
+            .bind(signed(pack.size))
+            .execute(&mut *new)
+            .await?;
+    }
+    new.commit().await?;
+    let missing: Vec<String> = declared.iter().map(|pack| pack.sha256.to_string()).collect();
+    Ok((StatusCode::CREATED, Json(json!({ "session": id, "missing": missing }))))
+}
+
+/// A publish of the caller's; others are told that there is none.
+async fn own(service: &Service, caller: &Caller, id: &str) -> Result<Publish, ApiError> {
+    let mut rows = service.registry.rows.acquire().await?;
+    let found = load(&mut rows, id).await?.filter(|publish| publish.login == caller.login);
+    found.ok_or_else(|| ApiError::absent("there is no such publish of yours"))
+}
+
+/// An open publish of the caller's, of packs that the caller may publish.
+async fn open(service: &Service, caller: &Caller, id: &str) -> Result<Publish, ApiError> {
+    let publish = own(service, caller, id).await?;
+    may_publish(service, caller, &publish.packs).await?;
+    if publish.state != Stage::Open {
+        return Err(ApiError::conflict(format!("the publish is {}, not open", publish.state.as_str())));
+    }
+    Ok(publish)
+}
+
+pub(super) async fn upload(
+    State(service): State<Service>,
+    caller: Caller,
+    Path((id, sha256)): Path<(String, String)>,
+    body: Bytes,
+) -> Result<StatusCode, ApiError> {
+    let publish = open(&service, &caller, &id).await?;
+    let sha256 = sha256.parse::<Sha256>().map_err(|error| ApiError::malformed(error.to_string()))?;
+    let declared = publish.packs.iter().find(|pack| pack.sha256 == sha256);
+    let declared = declared.ok_or_else(|| ApiError::absent("no pack of this publish has that digest"))?;
+    if body.len() as u64 != declared.size || Sha256::of(&body) != sha256 {
+        return Err(ApiError::malformed(format!("the upload is not the declared archive of `{}`", declared.name))
+            .hint("it was cut short or changed on its way: upload it again"));
+    }
+    service.registry.blobs.put(&waiting(&publish.id, &sha256), body.to_vec()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn commit(
+    State(service): State<Service>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let publish = open(&service, &caller, &id).await?;
+    for pack in &publish.packs {
+        if !service.registry.blobs.has(&waiting(&publish.id, &pack.sha256)).await? {
+            return Err(ApiError::conflict(format!("the archive of `{}` is not uploaded", pack.name)));
+        }
+    }
+    let done = sqlx::query("UPDATE publishes SET state = 'checking' WHERE id = $1 AND state = 'open'")
+        .bind(id)
+        .execute(&service.registry.rows)
+        .await?;
+    if done.rows_affected() == 0 {
+        return Err(ApiError::conflict("the publish is committed already"));
+    }
+    service.wake.notify_one();
+    Ok((StatusCode::ACCEPTED, Json(json!({ "state": Stage::Checking.as_str() }))))
+}
+
+pub(super) async fn state(
+    State(service): State<Service>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    let publish = own(&service, &caller, &id).await?;
+    let mut answer: Value = if publish.result.is_empty() {
+        let packs: Vec<Value> = publish
+            .packs
+            .iter()
+            .map(|pack| json!({ "name": pack.name.as_str(), "version": pack.version.to_string(), "required_bump": null, "verdict": null, "log": null }))
+            .collect();
+        json!({ "packs": packs, "pointer": null, "diagnostics": [] })
+    } else {
+        serde_json::from_str(&publish.result)?
+    };
+    if let Some(answer) = answer.as_object_mut() {
+        answer.insert("state".to_owned(), json!(publish.state.as_str()));
+    }
+    Ok(Json(answer))
+}
+
+pub(super) async fn abandon(
+    State(service): State<Service>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let publish = open(&service, &caller, &id).await?;
+    worker::forget(&service, &publish.id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

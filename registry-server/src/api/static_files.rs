@@ -1,0 +1,73 @@
+//! The static half of the protocol, served from the store of files.
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use exo_index::digest::Sha256;
+use exo_index::registry::layout;
+use sqlx::Row as _;
+
+use crate::chance;
+use crate::error::ApiError;
+use crate::failure::Failure;
+use crate::service::Service;
+
+/// What may change is asked for again each time; what cannot is kept for ever.
+const CHANGES: &str = "no-cache";
+const STAYS: &str = "public, max-age=31536000, immutable";
+
+pub(super) async fn serve(
+    State(service): State<Service>,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let sound = path.split('/').all(|part| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+    });
+    if !sound {
+        return Err(ApiError::absent("there is nothing here"));
+    }
+    let whole = format!("v1/{path}");
+    let found = service.registry.blobs.get(&whole).await?;
+    let bytes = found.ok_or_else(|| ApiError::absent("there is no such file"))?;
+    let tag = format!("\"{}\"", Sha256::of(&bytes));
+    let cache = if whole == layout::LATEST { CHANGES } else { STAYS };
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let same = known.is_some_and(|known| known.split(',').any(|one| one.trim().trim_start_matches("W/") == tag));
+    let mut response = if same {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        if let Some(archive) = path.strip_prefix("blob/") {
+            count(&service, archive).await?;
+        }
+        bytes.into_response()
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    Ok(response)
+}
+
+/// Counts a download of an archive, for the day.
+async fn count(service: &Service, archive: &str) -> Result<(), Failure> {
+    let rows = &service.registry.rows;
+    let found = sqlx::query("SELECT name, version FROM versions WHERE archive = $1")
+        .bind(archive.to_owned())
+        .fetch_optional(rows)
+        .await?;
+    let Some(row) = found else { return Ok(()) };
+    let (name, version): (String, String) = (row.try_get("name")?, row.try_get("version")?);
+    sqlx::query("INSERT INTO downloads (name, version, day, count) VALUES ($1, $2, $3, 1) ON CONFLICT (name, version, day) DO UPDATE SET count = downloads.count + 1")
+        .bind(name.clone())
+        .bind(version)
+        .bind(chance::now()? / 86_400)
+        .execute(rows)
+        .await?;
+    sqlx::query("UPDATE packs SET downloads = downloads + 1 WHERE name = $1").bind(name).execute(rows).await?;
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Secrets and ids from the system's source of randomness, the hash they are stored by, and the time.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use exo_index::digest::Sha256;
+
+use crate::failure::Failure;
+
+/// 32 random bytes.
+pub(crate) fn seed() -> Result<[u8; 32], Failure> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A secret of 256 bits after a prefix.
+pub(crate) fn secret(prefix: &str) -> Result<String, Failure> {
+    Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(seed()?)))
+}
+
+/// An id that nobody can guess, 32 hexadecimal digits.
+pub(crate) fn id() -> Result<String, Failure> {
+    Ok(Sha256::of(&seed()?).to_string().chars().take(32).collect())
+}
+
+/// What is stored of a secret. A secret of 256 random bits needs no slow hash.
+pub(crate) fn stored(secret: &str) -> String {
+    Sha256::of(secret.as_bytes()).to_string()
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> Result<i64, Failure> {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    i64::try_from(seconds).map_err(|_| Failure::new("the clock is beyond all dates"))
+}
+
+/// A number of rows or seconds as the formats have it; negative ones, which are never stored, become 0.
+pub(crate) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// A number of the formats as a column has it.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,108 @@
+//! The command line and what it configures.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A registry of Exo packs.
+#[derive(Debug, Parser)]
+#[command(name = "exo-registry", version, propagate_version = true)]
+pub(crate) struct CommandLine {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve the registry; an empty directory is set up first
+    Serve(Serve),
+    /// Set up directory, keys and database without serving
+    Init(Init),
+    /// Accounts
+    #[command(subcommand)]
+    User(User),
+    /// Tell whether everything the registry needs is there
+    Doctor(Place),
+    /// Recompute every hash, signature and proof from the latest pointer down
+    VerifyAll(Place),
+    /// Write the static registry (all of /v1) into a folder
+    ExportStatic(Export),
+}
+
+/// Where the registry keeps what it has.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Place {
+    /// Directory of the registry: keys, and unless said otherwise the database and the blobs
+    #[arg(long, env = "EXO_REGISTRY_DATA")]
+    pub(crate) data: PathBuf,
+    /// `postgres://…`; a SQLite file in the directory when left out
+    #[arg(long, env = "EXO_REGISTRY_DATABASE")]
+    pub(crate) database: Option<String>,
+    /// `s3://BUCKET[/PREFIX]` (credentials and endpoint from the AWS_ variables); files in the directory when left out
+    #[arg(long, env = "EXO_REGISTRY_BLOBS")]
+    pub(crate) blobs: Option<String>,
+}
+
+/// How to serve.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Address and port; port 0 takes a free one, which is printed
+    #[arg(long, env = "EXO_REGISTRY_LISTEN", default_value = "127.0.0.1:8700")]
+    pub(crate) listen: SocketAddr,
+    /// The registry's name in signatures, a URL without scheme; decided once, at the first start
+    #[arg(long, env = "EXO_REGISTRY_ORIGIN")]
+    pub(crate) origin: Option<String>,
+    /// The `exo` program that checks packs; the one beside this program when left out
+    #[arg(long, env = "EXO_REGISTRY_EXO")]
+    pub(crate) exo: Option<PathBuf>,
+    /// Let anybody make an account
+    #[arg(long, env = "EXO_REGISTRY_OPEN_SIGN_UP")]
+    pub(crate) open_sign_up: bool,
+}
+
+/// How to set up.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Init {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The registry's name in signatures, a URL without scheme
+    #[arg(long, env = "EXO_REGISTRY_ORIGIN")]
+    pub(crate) origin: Option<String>,
+}
+
+/// Where to export to.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The folder; files that are there already are kept
+    pub(crate) folder: PathBuf,
+}
+
+/// What to do with accounts.
+#[derive(Debug, Subcommand)]
+pub(crate) enum User {
+    /// Make an account; the password is read from standard input
+    Add {
+        #[command(flatten)]
+        place: Place,
+        /// The new login
+        login: String,
+        /// May also do what owners may, for every pack
+        #[arg(long)]
+        administrator: bool,
+    },
+    /// List all accounts
+    List(Place),
+    /// Close an account and end its tokens
+    Disable {
+        #[command(flatten)]
+        place: Place,
+        /// The login
+        login: String,
+    },
+}

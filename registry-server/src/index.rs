@@ -1,0 +1,239 @@
+//! The signed index: what a change of rows does to shards, buckets, snapshot, log and pointer.
+//!
+//! A change holds the registry's lock, so there is one at a time on all replicas. Immutable files are written before the rows are
+//! committed, and the pointer after: a crash before the commit leaves files that nobody names, a crash after it leaves the pointer of
+//! the rows to be shown by whoever looks next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use exo_index::digest::Sha256;
+use exo_index::name::PackName;
+use exo_index::registry::build;
+use exo_index::registry::layout;
+use exo_index::registry::log::append::{Appended, ReadLog, append};
+use exo_index::registry::log::hash::empty_root;
+use exo_index::registry::log::leaf::Leaf;
+use exo_index::registry::log::tile::{ReadTile, Tile};
+use exo_index::registry::malformed::Malformed;
+use exo_index::registry::note::Note;
+use exo_index::registry::pointer::Pointer;
+use exo_index::registry::shard::{PackEntry, Shard, VersionEntry};
+use exo_index::registry::snapshot::bucket_of;
+use sqlx::Row as _;
+
+use crate::blobs::Blobs;
+use crate::chance::{self, signed, unsigned};
+use crate::database::{self, Rows};
+use crate::failure::Failure;
+use crate::registry::Registry;
+
+/// How long a pointer is believed, in seconds.
+const POINTER_LIFE: i64 = 7 * 86_400;
+
+/// The number that the next leaf of the log will have.
+pub(crate) async fn log_size(rows: &mut Rows) -> Result<u64, Failure> {
+    let row = sqlx::query("SELECT log_size FROM state WHERE id = 1").fetch_one(&mut **rows).await?;
+    Ok(unsigned(row.try_get("log_size")?))
+}
+
+/// Writes the index as the rows have it: the shards of the changed packs, everything above them, the new leaves, and a signed
+/// pointer, which stays in the rows until [`show_latest`].
+pub(crate) async fn write(
+    registry: &Registry,
+    rows: &mut Rows,
+    changed: &[PackName],
+    leaves: &[Leaf],
+    now: i64,
+) -> Result<(), Failure> {
+    let row = sqlx::query("SELECT root, log_size, log_root, snapshot, pointer FROM state WHERE id = 1")
+        .fetch_one(&mut **rows)
+        .await?;
+    let size = unsigned(row.try_get("log_size")?);
+    let version: i64 = row.try_get("pointer")?;
+    let log = write_log(registry, rows, size, leaves).await?;
+    let log_root = if log.size == 0 { empty_root() } else { log.root };
+    let snapshot = write_shards(registry, rows, changed, version == 0).await?;
+    let pointer = Pointer {
+        origin: registry.origin.clone(),
+        log_size: log.size,
+        log_root,
+        version: unsigned(version) + 1,
+        snapshot,
+        root: unsigned(row.try_get("root")?),
+        issued: unsigned(now),
+        expires: unsigned(now + POINTER_LIFE),
+    };
+    let note = pointer.sign(&[&registry.keys.index])?.to_string();
+    sqlx::query(
+        "UPDATE state SET log_size = $1, log_root = $2, snapshot = $3, pointer = $4, note = $5, renew_at = $6 WHERE id = 1",
+    )
+    .bind(signed(log.size))
+    .bind(log_root.to_string())
+    .bind(snapshot.to_string())
+    .bind(version + 1)
+    .bind(note)
+    .bind(now + POINTER_LIFE / 2)
+    .execute(&mut **rows)
+    .await?;
+    Ok(())
+}
+
+/// Shows the pointer of the rows as `latest`, unless a newer one is there.
+pub(crate) async fn show_latest(registry: &Registry) -> Result<(), Failure> {
+    let row = sqlx::query("SELECT note, pointer FROM state WHERE id = 1").fetch_one(&registry.rows).await?;
+    let note: String = row.try_get("note")?;
+    let version = unsigned(row.try_get("pointer")?);
+    let newer = |bytes: &[u8]| {
+        let shown = Note::parse(bytes).and_then(|note| Pointer::parse(&note.text));
+        shown.is_ok_and(|shown| shown.version >= version)
+    };
+    registry.blobs.replace(layout::LATEST, note.as_bytes(), newer).await
+}
+
+/// Signs the pointer anew when half of its life is over, and shows what a crashed replica did not come to show.
+pub(crate) async fn renew(registry: &Registry) -> Result<(), Failure> {
+    let now = chance::now()?;
+    let row = sqlx::query("SELECT renew_at FROM state WHERE id = 1").fetch_one(&registry.rows).await?;
+    if row.try_get::<i64, _>("renew_at")? <= now {
+        let mut turn = database::turn(&registry.rows).await?;
+        write(registry, &mut turn, &[], &[], now).await?;
+        turn.commit().await?;
+    }
+    show_latest(registry).await
+}
+
+/// The shard of a pack, from its rows.
+pub(crate) async fn shard(rows: &mut sqlx::AnyConnection, name: &PackName) -> Result<Option<Shard>, Failure> {
+    let found = sqlx::query("SELECT entry FROM packs WHERE name = $1")
+        .bind(name.as_str().to_owned())
+        .fetch_optional(&mut *rows)
+        .await?;
+    let Some(found) = found else { return Ok(None) };
+    let mut pack: PackEntry = serde_json::from_str(&found.try_get::<String, _>("entry")?)?;
+    let owners = sqlx::query("SELECT login FROM owners WHERE name = $1 ORDER BY login")
+        .bind(name.as_str().to_owned())
+        .fetch_all(&mut *rows)
+        .await?;
+    pack.owners = owners.iter().map(|row| row.try_get("login")).collect::<Result<_, _>>()?;
+    let entries = sqlx::query("SELECT entry FROM versions WHERE name = $1")
+        .bind(name.as_str().to_owned())
+        .fetch_all(&mut *rows)
+        .await?;
+    let mut versions = Vec::with_capacity(entries.len());
+    for row in entries {
+        versions.push(serde_json::from_str::<VersionEntry>(&row.try_get::<String, _>("entry")?)?);
+    }
+    versions.sort_by(|a, b| a.version.cmp(&b.version));
+    Ok(Some(Shard { pack, versions }))
+}
+
+/// Writes the shards of changed packs, their buckets and the snapshot.
+async fn write_shards(
+    registry: &Registry,
+    rows: &mut Rows,
+    changed: &[PackName],
+    everything: bool,
+) -> Result<Sha256, Failure> {
+    for name in changed {
+        let found = shard(rows, name).await?;
+        let found = found.ok_or_else(|| Failure::new(format!("`{name}` changed, but has no row")))?;
+        let (digest, object) = build::shard_object(&found)?;
+        registry.blobs.put(&object.path, object.bytes).await?;
+        sqlx::query("UPDATE packs SET shard = $1 WHERE name = $2")
+            .bind(digest.to_string())
+            .bind(name.as_str().to_owned())
+            .execute(&mut **rows)
+            .await?;
+    }
+    let mut shards: BTreeMap<PackName, Sha256> = BTreeMap::new();
+    for row in sqlx::query("SELECT name, shard FROM packs").fetch_all(&mut **rows).await? {
+        let name = PackName::parse(&row.try_get::<String, _>("name")?)?;
+        shards.insert(name, row.try_get::<String, _>("shard")?.parse()?);
+    }
+    let touched: BTreeSet<u8> = changed.iter().map(bucket_of).collect();
+    let part: BTreeMap<PackName, Sha256> = shards
+        .iter()
+        .filter(|(name, _)| everything || touched.contains(&bucket_of(name)))
+        .map(|(n, d)| (n.clone(), *d))
+        .collect();
+    let wanted: BTreeSet<String> = build::index(&part).objects.into_iter().map(|object| object.path).collect();
+    let index = build::index(&shards);
+    let last = layout::snapshot(&index.snapshot);
+    for object in index.objects {
+        // The buckets of other packs are as they were, and there.
+        if object.path == last || wanted.contains(&object.path) {
+            registry.blobs.put(&object.path, object.bytes).await?;
+        }
+    }
+    Ok(index.snapshot)
+}
+
+/// Adds leaves to the log and writes its new tiles.
+async fn write_log(registry: &Registry, rows: &mut Rows, size: u64, leaves: &[Leaf]) -> Result<Appended, Failure> {
+    let bytes: Vec<Vec<u8>> = leaves.iter().map(Leaf::to_bytes).collect();
+    for (leaf, position) in leaves.iter().zip(size..) {
+        sqlx::query("INSERT INTO log (position, leaf) VALUES ($1, $2)")
+            .bind(signed(position))
+            .bind(leaf.to_string())
+            .execute(&mut **rows)
+            .await?;
+    }
+    let appended = grow(&registry.blobs, size, &bytes).await?;
+    for (tile, bytes) in &appended.tiles {
+        registry.blobs.put(&layout::tile(tile), bytes.clone()).await?;
+    }
+    for ((number, width), bytes) in &appended.entries {
+        registry.blobs.put(&layout::entries(*number, *width), bytes.clone()).await?;
+    }
+    Ok(appended)
+}
+
+/// The tiles of the log that were fetched. Computing is not asynchronous, so it stops at a missing one and starts again when it is there.
+#[derive(Default)]
+struct Fetched(BTreeMap<String, Vec<u8>>);
+
+/// Why computing stopped.
+enum Stop {
+    Missing(String),
+    Malformed(Malformed),
+}
+
+impl From<Malformed> for Stop {
+    fn from(error: Malformed) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl ReadTile for Fetched {
+    type Error = Stop;
+
+    fn read_tile(&self, tile: &Tile) -> Result<Vec<u8>, Stop> {
+        let path = layout::tile(tile);
+        self.0.get(&path).cloned().ok_or(Stop::Missing(path))
+    }
+}
+
+impl ReadLog for Fetched {
+    fn read_entries(&self, index: u64, width: u16) -> Result<Vec<u8>, Stop> {
+        let path = layout::entries(index, width);
+        self.0.get(&path).cloned().ok_or(Stop::Missing(path))
+    }
+}
+
+/// What the log becomes with further leaves.
+async fn grow(blobs: &Blobs, size: u64, leaves: &[Vec<u8>]) -> Result<Appended, Failure> {
+    let mut fetched = Fetched::default();
+    loop {
+        if size == 0 && leaves.is_empty() {
+            return Ok(Appended { size, root: empty_root(), tiles: BTreeMap::new(), entries: BTreeMap::new() });
+        }
+        match append(&fetched, size, leaves) {
+            Ok(appended) => return Ok(appended),
+            Err(Stop::Malformed(error)) => return Err(error.into()),
+            Err(Stop::Missing(path)) => {
+                let bytes = blobs.need(&path).await?;
+                fetched.0.insert(path, bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Commands for whoever runs the registry.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
+use exo_index::archive::{self, Limits};
+use exo_index::digest::Sha256;
+use exo_index::registry::layout;
+use exo_index::registry::log::hash::Frontier;
+use exo_index::registry::log::tile::Tile;
+use exo_index::registry::note::Note;
+use exo_index::registry::pointer::Pointer;
+use exo_index::registry::root::Root;
+use exo_index::registry::shard::Shard;
+use exo_index::registry::snapshot::{Bucket, Snapshot};
+use exo_index::registry::verdict::Verdict;
+use sqlx::Row as _;
+
+use crate::accounts::{self, Refused};
+use crate::chance;
+use crate::configuration::{Export, Init, Place, User};
+use crate::failure::Failure;
+use crate::registry::Registry;
+
+/// Sets up a registry.
+pub(crate) async fn init(arguments: &Init) -> Result<(), Failure> {
+    let registry = Registry::open(&arguments.place, arguments.origin.as_deref()).await?;
+    let root = registry.blobs.need(&layout::root(1)).await?;
+    let root = exo_index::registry::envelope::Envelope::parse("the root", &root)?;
+    println!("registry {}", registry.origin);
+    println!("clients pin it with: root = \"sha256:{}\"", root.payload_digest());
+    Ok(())
+}
+
+/// Works on accounts.
+pub(crate) async fn user(command: &User) -> Result<(), Failure> {
+    match command {
+        User::Add { place, login, administrator } => add(place, login, *administrator).await,
+        User::List(place) => list(place).await,
+        User::Disable { place, login } => {
+            let registry = Registry::open(place, None).await?;
+            accounts::disable(&registry.rows, login).await
+        }
+    }
+}
+
+async fn add(place: &Place, login: &str, administrator: bool) -> Result<(), Failure> {
+    let registry = Registry::open(place, None).await?;
+    let mut password = String::new();
+    std::io::stdin().take(4096).read_to_string(&mut password)?;
+    let password = password.trim_end_matches(['\r', '\n']).to_owned();
+    accounts::create(&registry.rows, login, password, None, administrator).await.map_err(|refused| match refused {
+        Refused::Login => Failure::new(format!("`{login}` is no login: 2 to 39 of a-z, 0-9 and `-`")),
+        Refused::Password => Failure::new(format!(
+            "the password is shorter than {} characters, or too long",
+            accounts::SHORTEST_PASSWORD
+        )),
+        Refused::Taken => Failure::new(format!("the login `{login}` is taken")),
+        Refused::Failed(failure) => failure,
+    })?;
+    println!("made the account `{login}`");
+    Ok(())
+}
+
+async fn list(place: &Place) -> Result<(), Failure> {
+    let registry = Registry::open(place, None).await?;
+    for row in sqlx::query("SELECT login, administrator, disabled FROM accounts ORDER BY login")
+        .fetch_all(&registry.rows)
+        .await?
+    {
+        let mark = |column: &str, word: &str| {
+            Ok::<_, Failure>(if row.try_get::<i64, _>(column)? == 1 { format!(" {word}") } else { String::new() })
+        };
+        println!(
+            "{}{}{}",
+            row.try_get::<String, _>("login")?,
+            mark("administrator", "administrator")?,
+            mark("disabled", "disabled")?
+        );
+    }
+    Ok(())
+}
+
+/// Tells what works.
+pub(crate) async fn doctor(place: &Place) -> Result<(), Failure> {
+    let registry = Registry::open(place, None).await?;
+    println!("database: ok");
+    println!("keys and root: ok");
+    let probe = format!("waiting/doctor-{}", chance::id()?);
+    registry.blobs.put(&probe, b"doctor".to_vec()).await?;
+    let read = registry.blobs.need(&probe).await?;
+    registry.blobs.remove(&probe).await?;
+    if read != b"doctor" {
+        return Err(Failure::new("the store of blobs gives back something else than was written"));
+    }
+    println!("blobs: ok");
+    let (pointer, _) = latest(&registry).await?;
+    println!(
+        "pointer: version {}, log of {}, expires in {} hours",
+        pointer.version,
+        pointer.log_size,
+        pointer.expires.saturating_sub(chance::unsigned(chance::now()?)) / 3600
+    );
+    Ok(())
+}
+
+/// The pointer, with its signature checked, and the root that it names.
+async fn latest(registry: &Registry) -> Result<(Pointer, Root), Failure> {
+    let root = registry.root().await?;
+    let note = Note::parse(&registry.blobs.need(layout::LATEST).await?)?;
+    if !root.index_keys.iter().any(|key| note.is_signed_by(&root.registry, key)) {
+        return Err(Failure::new("the pointer is not signed by a key of the root"));
+    }
+    Ok((Pointer::parse(&note.text)?, root))
+}
+
+/// Reads a file and compares its hash.
+async fn hashed(registry: &Registry, path: &str, expected: &Sha256) -> Result<Vec<u8>, Failure> {
+    let bytes = registry.blobs.need(path).await?;
+    if Sha256::of(&bytes) != *expected {
+        return Err(Failure::new(format!("`{path}` has not the hash that leads to it")));
+    }
+    Ok(bytes)
+}
+
+/// Walks from the pointer to everything; gives all shards and the paths on the way.
+async fn walk(registry: &Registry, pointer: &Pointer) -> Result<(Vec<Shard>, BTreeSet<String>), Failure> {
+    let mut paths = BTreeSet::new();
+    let mut shards = Vec::new();
+    let path = layout::snapshot(&pointer.snapshot);
+    let snapshot = Snapshot::parse(&hashed(registry, &path, &pointer.snapshot).await?)?;
+    paths.insert(path);
+    for number in 0..=u8::MAX {
+        let Some(digest) = snapshot.bucket(number) else { continue };
+        let path = layout::bucket(&digest);
+        let bucket = Bucket::parse(&hashed(registry, &path, &digest).await?, number)?;
+        paths.insert(path);
+        for (name, digest) in bucket.0 {
+            let path = layout::shard(&digest);
+            shards.push(Shard::parse(&hashed(registry, &path, &digest).await?, &name)?);
+            paths.insert(path);
+        }
+    }
+    for entry in shards.iter().flat_map(|shard| &shard.versions) {
+        paths.insert(layout::blob(&entry.archive));
+        paths.extend(entry.verdict.as_ref().map(layout::verdict));
+    }
+    Ok((shards, paths))
+}
+
+/// The leaves of the log as the rows have them.
+async fn leaves(registry: &Registry) -> Result<Vec<String>, Failure> {
+    let rows = sqlx::query("SELECT leaf FROM log ORDER BY position").fetch_all(&registry.rows).await?;
+    rows.iter().map(|row| Ok(row.try_get("leaf")?)).collect()
+}
+
+/// Checks everything that the pointer leads to.
+pub(crate) async fn verify_all(place: &Place) -> Result<(), Failure> {
+    let registry = Registry::open(place, None).await?;
+    let (pointer, root) = latest(&registry).await?;
+    let leaves = leaves(&registry).await?;
+    let mut log = Frontier::default();
+    leaves.iter().for_each(|leaf| log.append(exo_index::registry::log::hash::leaf_hash(leaf.as_bytes())));
+    if leaves.len() as u64 != pointer.log_size || log.root() != pointer.log_root {
+        return Err(Failure::new("the log in the rows is not the one that the pointer signs"));
+    }
+    let (shards, _) = walk(&registry, &pointer).await?;
+    let mut versions = 0;
+    for shard in &shards {
+        let name = &shard.pack.name;
+        for entry in &shard.versions {
+            let what = format!("{name} {}", entry.version);
+            let leaf = leaves.get(usize::try_from(entry.log).unwrap_or(usize::MAX));
+            if leaf != Some(&entry.publish_leaf(name).to_string()) {
+                return Err(Failure::new(format!("`{what}` is not in the log where it should be")));
+            }
+            let bytes = registry.blobs.need(&layout::blob(&entry.archive)).await?;
+            archive::read_verified(&bytes, &entry.archive, &entry.tree, &Limits::default())
+                .map_err(|error| Failure::new(format!("`{what}`: {error}")))?;
+            if let Some(digest) = &entry.verdict {
+                let bytes = hashed(&registry, &layout::verdict(digest), digest).await?;
+                Verdict::read(&bytes, &root, name, entry)
+                    .map_err(|refusal| Failure::new(format!("the verdict of `{what}`: {refusal:?}")))?;
+            }
+            versions += 1;
+        }
+    }
+    println!("{} packs, {versions} versions, {} leaves: all hashes and signatures hold", shards.len(), leaves.len());
+    Ok(())
+}
+
+/// Writes everything that a file server needs.
+pub(crate) async fn export_static(arguments: &Export) -> Result<(), Failure> {
+    let registry = Registry::open(&arguments.place, None).await?;
+    let (pointer, root) = latest(&registry).await?;
+    let note = registry.blobs.need(layout::LATEST).await?;
+    let (_, mut paths) = walk(&registry, &pointer).await?;
+    paths.extend((1..=root.version).map(layout::root));
+    paths.extend(log_paths(&registry, pointer.log_size).await?);
+    for path in &paths {
+        write(arguments, path, &registry.blobs.need(path).await?)?;
+    }
+    // Last, so that a copy that was cut short names nothing that is not there.
+    write(arguments, layout::LATEST, &note)?;
+    println!("wrote {} files", paths.len() + 1);
+    Ok(())
+}
+
+/// The tiles of a log of some size, hashes and leaves.
+async fn log_paths(registry: &Registry, size: u64) -> Result<BTreeSet<String>, Failure> {
+    let mut paths = BTreeSet::new();
+    let mut nodes = size;
+    for level in 0..8 {
+        for node in (0..nodes).step_by(256) {
+            if let Some(tile) = Tile::holding(level, node, size) {
+                paths.insert(layout::tile(&tile));
+                if level == 0 {
+                    paths.insert(layout::entries(tile.index, tile.width));
+                }
+            }
+        }
+        nodes /= 256;
+    }
+    for path in &paths {
+        if !registry.blobs.has(path).await? {
+            return Err(Failure::new(format!("`{path}` of the log is missing")));
+        }
+    }
+    Ok(paths)
+}
+
+/// Writes one file below the folder.
+fn write(arguments: &Export, path: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let file = arguments.folder.join(path);
+    if let Some(parent) = file.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    let draft = file.with_extension("part");
+    std::fs::write(&draft, bytes)?;
+    std::fs::rename(draft, file)?;
+    Ok(())
+}

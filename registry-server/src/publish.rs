@@ -1,0 +1,12 @@
+//! Publishing: packs are declared, uploaded, checked by rules and by the compiler, and become visible all at once.
+
+pub(crate) mod declaration;
+pub(crate) mod examination;
+pub(crate) mod verification;
+pub(crate) mod admission;
+pub(crate) mod worker;
+
+/// Where an upload waits: not below `v1/`, so that nothing that was not accepted is ever served.
+pub(crate) fn waiting(publish: &str, sha256: &exo_index::digest::Sha256) -> String {
+    format!("waiting/{publish}/{sha256}")
+}

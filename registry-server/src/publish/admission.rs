@@ -1,0 +1,275 @@
+//! The rules that depend on what the registry has already, and the rows of a pack that is let in.
+
+use std::collections::BTreeSet;
+
+use exo_index::digest::{Blake3, Sha256};
+use exo_index::name::PackName;
+use exo_index::registry::look_alike;
+use exo_index::registry::shard::{DependencyEntry, PackEntry, VersionEntry};
+use exo_index::version::Version;
+use serde_json::Value;
+use sqlx::{AnyConnection, Row as _};
+
+use super::examination::{Examined, diagnostic};
+use super::verification::{Found, api_digest, surface};
+use crate::chance::{signed, unsigned};
+use crate::failure::Failure;
+
+/// Why a name cannot be taken by a new pack; `None` when it can.
+pub(crate) async fn name_refusal(rows: &mut AnyConnection, name: &PackName) -> Result<Option<String>, Failure> {
+    if look_alike::is_reserved(name) {
+        return Ok(Some(format!("the name `{name}` is reserved")));
+    }
+    let mut known = Vec::new();
+    for row in sqlx::query("SELECT name FROM packs").fetch_all(&mut *rows).await? {
+        known.push(PackName::parse(&row.try_get::<String, _>("name")?)?);
+    }
+    Ok(look_alike::resembles(name, &known)
+        .map(|(other, likeness)| format!("the name `{name}` can be taken for `{other}`: it {likeness}")))
+}
+
+/// Whether the registry has a pack.
+pub(crate) async fn exists(rows: &mut AnyConnection, name: &PackName) -> Result<bool, Failure> {
+    let found = sqlx::query("SELECT name FROM packs WHERE name = $1")
+        .bind(name.as_str().to_owned())
+        .fetch_optional(rows)
+        .await?;
+    Ok(found.is_some())
+}
+
+/// What stands against letting a pack in: its name, its owner, its version.
+pub(crate) async fn reasons_against(
+    rows: &mut AnyConnection,
+    pack: &Examined,
+    login: &str,
+) -> Result<Vec<Value>, Failure> {
+    let declared = &pack.declared;
+    let mut reasons = Vec::new();
+    if !exists(rows, &declared.name).await? {
+        if let Some(message) = name_refusal(rows, &declared.name).await? {
+            reasons.push(diagnostic(declared, "name", message, Some("choose a name that is not close to another")));
+        }
+        return Ok(reasons);
+    }
+    let owner = sqlx::query("SELECT login FROM owners WHERE name = $1 AND login = $2")
+        .bind(declared.name.as_str().to_owned())
+        .bind(login.to_owned())
+        .fetch_optional(&mut *rows)
+        .await?;
+    if owner.is_none() {
+        reasons.push(diagnostic(declared, "owner", format!("`{login}` does not own `{}`", declared.name), None));
+    }
+    let same = sqlx::query("SELECT version FROM versions WHERE name = $1 AND version = $2")
+        .bind(declared.name.as_str().to_owned())
+        .bind(declared.version.to_string())
+        .fetch_optional(&mut *rows)
+        .await?;
+    if same.is_some() {
+        let message = format!("`{} {}` is published already", declared.name, declared.version);
+        reasons.push(diagnostic(declared, "version", message, Some("a version never changes: raise it")));
+    }
+    Ok(reasons)
+}
+
+/// How far a version must be raised over the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Bump {
+    Patch,
+    Minor,
+    Major,
+}
+
+impl Bump {
+    /// The word of the protocol.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Patch => "patch",
+            Self::Minor => "minor",
+            Self::Major => "major",
+        }
+    }
+
+    /// What changed names ask for.
+    fn required(old: &BTreeSet<String>, new: &BTreeSet<String>) -> Self {
+        match (old.is_subset(new), new.is_subset(old)) {
+            (true, true) => Self::Patch,
+            (true, false) => Self::Minor,
+            (false, _) => Self::Major,
+        }
+    }
+
+    /// What a version is raised by. Before 1.0, the second number counts as the first does after it.
+    fn between(old: &Version, new: &Version) -> Self {
+        match (old.major() == new.major(), old.minor() == new.minor()) {
+            (false, _) => Self::Major,
+            (true, false) if old.major() == 0 => Self::Major,
+            (true, false) => Self::Minor,
+            (true, true) if old.major() == 0 => Self::Minor,
+            (true, true) => Self::Patch,
+        }
+    }
+}
+
+/// The bump that a version needs over the newest one before it, and whether it has it. `None` for a first version.
+pub(crate) async fn bump(
+    rows: &mut AnyConnection,
+    pack: &Examined,
+    found: &Found,
+) -> Result<Option<(Bump, bool)>, Failure> {
+    let mut before: Option<(Version, BTreeSet<String>)> = None;
+    for row in sqlx::query("SELECT version, surface FROM versions WHERE name = $1")
+        .bind(pack.declared.name.as_str().to_owned())
+        .fetch_all(rows)
+        .await?
+    {
+        let version = Version::parse(&row.try_get::<String, _>("version")?)?;
+        if version < pack.declared.version && before.as_ref().is_none_or(|(other, _)| *other < version) {
+            before = Some((version, row.try_get::<String, _>("surface")?.lines().map(str::to_owned).collect()));
+        }
+    }
+    Ok(before.map(|(version, old)| {
+        let required = Bump::required(&old, &surface(found));
+        (required, Bump::between(&version, &pack.declared.version) >= required)
+    }))
+}
+
+/// Writes the rows of a version; gives its index entry.
+pub(crate) async fn admit(
+    rows: &mut AnyConnection,
+    pack: &Examined,
+    found: &Found,
+    verdict: Sha256,
+    login: &str,
+    (now, position): (i64, u64),
+) -> Result<VersionEntry, Failure> {
+    let name = &pack.declared.name;
+    let section = &pack.manifest.pack;
+    let raw_c: Option<Blake3> = found.raw_c_digest.as_deref().map(str::parse).transpose()?;
+    let need = |dependency: &exo_index::manifest::Dependency| DependencyEntry {
+        name: dependency.name.clone(),
+        requirement: dependency.requirement.clone(),
+        registry: None,
+    };
+    let entry = VersionEntry {
+        version: pack.declared.version.clone(),
+        kind: section.kind,
+        published: unsigned(now),
+        archive: pack.declared.sha256,
+        size: pack.declared.size,
+        tree: pack.tree,
+        exo: section.exo.clone(),
+        dependencies: pack.manifest.dependencies.iter().map(need).collect(),
+        licence: section.license.clone(),
+        description: section.description.clone(),
+        api: api_digest(found),
+        raw_c,
+        waived: found.waived.len() as u64,
+        claims: found.claims.len() as u64,
+        instructions: found.instructions.len() as u64,
+        targets: found.targets.clone(),
+        verdict: Some(verdict),
+        yanked: None,
+        log: position,
+    };
+    pack_row(rows, pack, &entry, login, now).await?;
+    sqlx::query(
+        "INSERT INTO versions (name, version, entry, archive, published, surface) VALUES ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(name.as_str().to_owned())
+    .bind(entry.version.to_string())
+    .bind(serde_json::to_string(&entry)?)
+    .bind(entry.archive.to_string())
+    .bind(now)
+    .bind(surface(found).into_iter().collect::<Vec<_>>().join("\n"))
+    .execute(&mut *rows)
+    .await?;
+    for dependency in &entry.dependencies {
+        sqlx::query("INSERT INTO dependencies (name, version, dependency, requirement) VALUES ($1, $2, $3, $4)")
+            .bind(name.as_str().to_owned())
+            .bind(entry.version.to_string())
+            .bind(dependency.name.as_str().to_owned())
+            .bind(dependency.requirement.to_string())
+            .execute(&mut *rows)
+            .await?;
+    }
+    Ok(entry)
+}
+
+/// The row of the pack itself: a new one belongs to whoever published it.
+async fn pack_row(
+    rows: &mut AnyConnection,
+    pack: &Examined,
+    entry: &VersionEntry,
+    login: &str,
+    now: i64,
+) -> Result<(), Failure> {
+    let name = &pack.declared.name;
+    if !exists(rows, name).await? {
+        let first = PackEntry {
+            name: name.clone(),
+            created: unsigned(now),
+            owners: Vec::new(),
+            verified: false,
+            deprecated: None,
+            advisories: Vec::new(),
+        };
+        sqlx::query("INSERT INTO packs (name, entry, shard, kind, description, keywords, targets, version, updated, downloads, verified) VALUES ($1, $2, '', '', '', '', '', '0.0.0', $3, 0, 0)")
+            .bind(name.as_str().to_owned())
+            .bind(serde_json::to_string(&first)?)
+            .bind(now)
+            .execute(&mut *rows)
+            .await?;
+        sqlx::query("INSERT INTO owners (name, login) VALUES ($1, $2)")
+            .bind(name.as_str().to_owned())
+            .bind(login.to_owned())
+            .execute(&mut *rows)
+            .await?;
+    }
+    let shown: String = sqlx::query("SELECT version FROM packs WHERE name = $1")
+        .bind(name.as_str().to_owned())
+        .fetch_one(&mut *rows)
+        .await?
+        .try_get("version")?;
+    // What search shows is the newest version, not the one that was published last.
+    if Version::parse(&shown)? > entry.version {
+        return Ok(());
+    }
+    sqlx::query("UPDATE packs SET kind = $1, description = $2, keywords = $3, targets = $4, version = $5, updated = $6 WHERE name = $7")
+        .bind(entry.kind.as_str())
+        .bind(entry.description.clone().unwrap_or_default())
+        .bind(pack.manifest.pack.keywords.join(" "))
+        .bind(entry.targets.join(" "))
+        .bind(entry.version.to_string())
+        .bind(signed(entry.published))
+        .bind(name.as_str().to_owned())
+        .execute(rows)
+        .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bumps() {
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        assert_eq!(Bump::required(&set(&["a"]), &set(&["a"])), Bump::Patch);
+        assert_eq!(Bump::required(&set(&["a"]), &set(&["a", "b"])), Bump::Minor);
+        assert_eq!(Bump::required(&set(&["a", "b"]), &set(&["a", "c"])), Bump::Major);
+        for (old, new, bump) in [
+            ("1.0.0", "1.0.1", Bump::Patch),
+            ("1.0.0", "1.1.0", Bump::Minor),
+            ("1.0.0", "2.0.0", Bump::Major),
+            ("0.1.0", "0.2.0", Bump::Major),
+            ("0.1.0", "0.1.1", Bump::Minor),
+        ] {
+            assert_eq!(
+                Bump::between(&Version::parse(old).unwrap(), &Version::parse(new).unwrap()),
+                bump,
+                "{old} {new}"
+            );
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The compiler's word on a pack: `exo` verifies it in a limited process, with the newest dependencies that fit.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use exo_index::archive::{self, Limits, PackFiles};
+use exo_index::digest::{Blake3, Sha256};
+use exo_index::manifest::Manifest;
+use exo_index::name::PackName;
+use exo_index::registry::layout;
+use exo_index::resolve::{Catalogue, Need, Needs, Request, resolve};
+use exo_index::version::Version;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::examination::{Examined, diagnostic};
+use crate::failure::Failure;
+use crate::index;
+use crate::service::Service;
+
+/// Seconds of evaluation that a pack may take.
+const SECONDS: u64 = 60;
+
+/// Wall time after which the process is ended, in seconds.
+const WALL: u64 = 180;
+
+/// Bytes of answer that are read.
+const LONGEST_ANSWER: u64 = 64 << 20;
+
+/// What the process found; the other fields of its answer are its own.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Found {
+    pub(crate) claims: Vec<String>,
+    pub(crate) tests: u64,
+    pub(crate) procs: Vec<(String, String)>,
+    pub(crate) instructions: Vec<String>,
+    pub(crate) targets: Vec<String>,
+    pub(crate) waived: Vec<String>,
+    pub(crate) raw_c_digest: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Answer {
+    Verified(Box<Found>),
+    Refused { message: String, diagnostics: Vec<(String, Value)> },
+    Failed { message: String, hints: Vec<String> },
+}
+
+/// Why there is no verdict.
+pub(crate) enum NoVerdict {
+    /// The pack is at fault.
+    Refused(Vec<Value>),
+    /// The registry is at fault; it may be tried again.
+    Failed(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for NoVerdict {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Packs to choose dependencies from: those of the registry, and those that are published together.
+#[derive(Default)]
+struct Choice {
+    catalogue: Catalogue,
+    archives: BTreeMap<(PackName, Version), Sha256>,
+}
+
+impl Choice {
+    /// Everything that the dependencies of some packs can lead to.
+    async fn gather(service: &Service, together: &[Examined]) -> Result<Self, Failure> {
+        let mut choice = Self::default();
+        let mut open: Vec<PackName> = Vec::new();
+        for pack in together {
+            open.extend(pack.manifest.dependencies.iter().map(|dependency| dependency.name.clone()));
+        }
+        let mut seen = BTreeSet::new();
+        let mut rows = service.registry.rows.acquire().await?;
+        while let Some(name) = open.pop() {
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            let Some(shard) = index::shard(&mut rows, &name).await? else { continue };
+            for entry in shard.versions.into_iter().filter(|entry| entry.yanked.is_none()) {
+                let need = |dependency: &exo_index::registry::shard::DependencyEntry| Need {
+                    name: dependency.name.clone(),
+                    requirement: dependency.requirement.clone(),
+                };
+                let dependencies: Vec<Need> = entry.dependencies.iter().map(need).collect();
+                open.extend(dependencies.iter().map(|need| need.name.clone()));
+                choice.archives.insert((name.clone(), entry.version.clone()), entry.archive);
+                choice.catalogue.add(name.clone(), entry.version, Needs { exo: entry.exo, dependencies });
+            }
+        }
+        for pack in together {
+            let key = (pack.declared.name.clone(), pack.declared.version.clone());
+            choice.catalogue.add(key.0.clone(), key.1.clone(), Needs::of_manifest(&pack.manifest));
+        }
+        Ok(choice)
+    }
+}
+
+/// A pack laid out for the process.
+struct Laid {
+    name: PackName,
+    version: Version,
+    dependencies: Vec<PackName>,
+    files: PackFiles,
+}
+
+/// Verifies one of the packs that are published together.
+pub(crate) async fn verify(service: &Service, pack: &Examined, together: &[Examined]) -> Result<Found, NoVerdict> {
+    let exo = Version::parse(env!("CARGO_PKG_VERSION"))?;
+    let choice = Choice::gather(service, together).await?;
+    let mut request = Request::of_manifest(&pack.manifest, exo.clone());
+    request.needs = Needs::of_manifest(&pack.manifest);
+    let resolution = resolve(&request, &choice.catalogue).map_err(|error| {
+        NoVerdict::Refused(vec![diagnostic(
+            &pack.declared,
+            "dependencies",
+            error.to_string(),
+            Some("publish what it depends on first, or with it"),
+        )])
+    })?;
+    let names = |manifest: &Manifest| manifest.dependencies.iter().map(|dependency| dependency.name.clone()).collect();
+    let mut laid = vec![Laid {
+        name: pack.declared.name.clone(),
+        version: pack.declared.version.clone(),
+        dependencies: names(&pack.manifest),
+        files: pack.files.clone(),
+    }];
+    for (name, chosen) in &resolution.packs {
+        if name == &pack.declared.name {
+            continue;
+        }
+        let own =
+            together.iter().find(|other| &other.declared.name == name && other.declared.version == chosen.version);
+        let files = match own {
+            Some(other) => other.files.clone(),
+            None => archived(service, &choice, name, &chosen.version).await?,
+        };
+        laid.push(Laid {
+            name: name.clone(),
+            version: chosen.version.clone(),
+            dependencies: chosen.dependencies.iter().cloned().collect(),
+            files,
+        });
+    }
+    let folder = tempfile::Builder::new().prefix("check-").tempdir_in(&service.registry.data)?;
+    let request = lay_out(folder.path(), &laid, &exo)?;
+    judge(pack, run(service, &request).await?)
+}
+
+/// The files of a version of the registry.
+async fn archived(
+    service: &Service,
+    choice: &Choice,
+    name: &PackName,
+    version: &Version,
+) -> Result<PackFiles, Failure> {
+    let digest = choice.archives.get(&(name.clone(), version.clone()));
+    let digest = digest.ok_or_else(|| Failure::new(format!("`{name} {version}` was chosen, but is not there")))?;
+    let bytes = service.registry.blobs.need(&layout::blob(digest)).await?;
+    archive::read(&bytes, &Limits::default()).map_err(|error| Failure::new(format!("`{name} {version}`: {error}")))
+}
+
+/// How the process calls a pack.
+fn id(name: &PackName) -> String {
+    match name.vendor() {
+        None => name.import_name(),
+        Some(vendor) => format!("@{vendor}/{}", name.import_name()),
+    }
+}
+
+/// Writes the files of all packs, and the request that names them.
+fn lay_out(folder: &Path, laid: &[Laid], exo: &Version) -> Result<String, Failure> {
+    let mut packs = Vec::new();
+    let mut trees: BTreeMap<String, String> = BTreeMap::new();
+    for (number, pack) in laid.iter().enumerate() {
+        let place = folder.join(number.to_string());
+        for (path, contents) in &pack.files.files {
+            let file = place.join(path);
+            if let Some(parent) = file.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            std::fs::write(file, contents)?;
+        }
+        let tree = pack.files.tree().to_string();
+        let imports: BTreeMap<String, String> =
+            pack.dependencies.iter().map(|name| (name.import_name(), id(name))).collect();
+        let prefix = if number == 0 { String::new() } else { format!("{} {}/", pack.name, pack.version) };
+        packs.push(json!({
+            "id": id(&pack.name), "import": pack.name.import_name(), "dependencies": imports, "dev_dependencies": {},
+            "location": { "folder": { "folder": place, "digest": tree } }, "display_prefix": prefix,
+        }));
+        trees.insert(pack.name.to_string(), tree);
+    }
+    let own = laid.first().ok_or_else(|| Failure::new("nothing to verify"))?;
+    let tree = trees.remove(own.name.as_str());
+    let request = json!({
+        "subject": {
+            "format": 1, "pack": own.name.as_str(), "version": own.version.to_string(), "tree": tree, "dependencies": trees,
+            "exo": exo.to_string(), "checker": "", "checker_digest": "", "solver": "",
+        },
+        "id": id(&own.name), "packs": packs, "steps": 200_000_000u64, "heap_bytes": 1u64 << 30, "call_depth": 200,
+        "seconds": SECONDS, "solver_units": 50_000_000u32, "color": false,
+    });
+    Ok(request.to_string())
+}
+
+/// Runs the process.
+async fn run(service: &Service, request: &str) -> Result<Answer, Failure> {
+    let mut child = tokio::process::Command::new(&service.exo)
+        .arg("__verify")
+        .current_dir("/")
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| Failure::new(format!("cannot start `{}`: {error}", service.exo.display())))?;
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let talk = async {
+        if let Some(mut stdin) = stdin {
+            // A process that ended early says nothing, and that is the answer.
+            let _ = stdin.write_all(request.as_bytes()).await;
+        }
+        let mut bytes = Vec::new();
+        if let Some(stdout) = stdout {
+            stdout.take(LONGEST_ANSWER).read_to_end(&mut bytes).await?;
+        }
+        child.wait().await?;
+        Ok::<_, Failure>(bytes)
+    };
+    let Ok(bytes) = tokio::time::timeout(Duration::from_secs(WALL), talk).await else {
+        return Ok(Answer::Failed { message: format!("it did not verify within {WALL} seconds"), hints: Vec::new() });
+    };
+    let bytes = bytes?;
+    if bytes.is_empty() {
+        let message = "the checker was ended by its limits of time or memory".to_owned();
+        return Ok(Answer::Failed { message, hints: Vec::new() });
+    }
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+fn judge(pack: &Examined, answer: Answer) -> Result<Found, NoVerdict> {
+    match answer {
+        Answer::Verified(found) => Ok(*found),
+        Answer::Refused { message, diagnostics } => {
+            let mut reasons = vec![diagnostic(&pack.declared, "checker", message, None)];
+            reasons.extend(diagnostics.into_iter().map(|(text, value)| {
+                json!({ "pack": pack.declared.name.as_str(), "code": "checker", "message": text, "diagnostic": value })
+            }));
+            Err(NoVerdict::Refused(reasons))
+        }
+        Answer::Failed { message, hints } => Err(NoVerdict::Refused(vec![diagnostic(
+            &pack.declared,
+            "checker",
+            message,
+            hints.first().map(String::as_str),
+        )])),
+    }
+}
+
+/// The names that others see, which decide what bump a change needs.
+pub(crate) fn surface(found: &Found) -> BTreeSet<String> {
+    let named = |kind: &str, names: &[String]| names.iter().map(|name| format!("{kind} {name}")).collect::<Vec<_>>();
+    let procs: Vec<String> = found.procs.iter().map(|(name, _)| format!("proc {name}")).collect();
+    [procs, named("instruction", &found.instructions), named("target", &found.targets)].into_iter().flatten().collect()
+}
+
+/// The digest of procs, instructions and targets.
+pub(crate) fn api_digest(found: &Found) -> Blake3 {
+    let mut text: String = surface(found).into_iter().map(|line| line + "\n").collect();
+    for (name, digest) in &found.procs {
+        text.push_str(&format!("{name} {digest}\n"));
+    }
+    Blake3::of(text.as_bytes())
+}

@@ -1,0 +1,97 @@
+//! The registry as a whole: rows, files and keys, and how an empty one is set up.
+
+use std::path::PathBuf;
+
+use exo_index::registry::envelope::Envelope;
+use exo_index::registry::layout;
+use exo_index::registry::root::Root;
+use sqlx::{AnyPool, Row as _};
+
+use crate::blobs::Blobs;
+use crate::chance;
+use crate::configuration::Place;
+use crate::database;
+use crate::failure::Failure;
+use crate::index;
+use crate::keys::Keys;
+
+/// The name of a registry that was given none.
+const ORIGIN: &str = "localhost";
+
+/// An open registry.
+#[derive(Clone)]
+pub(crate) struct Registry {
+    pub(crate) rows: AnyPool,
+    pub(crate) blobs: Blobs,
+    pub(crate) keys: Keys,
+    /// The directory, for work that needs files.
+    pub(crate) data: PathBuf,
+    pub(crate) origin: String,
+}
+
+impl Registry {
+    /// Opens a registry; an empty one is set up: keys, the first root and a pointer to an index without packs.
+    ///
+    /// # Errors
+    /// Something it needs cannot be had, its name would change, or its root names other keys than the directory holds.
+    pub(crate) async fn open(place: &Place, origin: Option<&str>) -> Result<Self, Failure> {
+        std::fs::create_dir_all(&place.data)?;
+        let rows = database::open(place.database.as_deref(), &place.data).await?;
+        let blobs = Blobs::open(place.blobs.as_deref(), &place.data)?;
+        let keys = Keys::open(&place.data)?;
+        let mut registry = Self { rows, blobs, keys, data: place.data.clone(), origin: String::new() };
+        registry.set_up(origin).await?;
+        registry.check_root().await?;
+        index::show_latest(&registry).await?;
+        Ok(registry)
+    }
+
+    /// Decides the name and publishes the empty index, unless that was done.
+    async fn set_up(&mut self, origin: Option<&str>) -> Result<(), Failure> {
+        let mut turn = database::turn(&self.rows).await?;
+        let row = sqlx::query("SELECT origin FROM state WHERE id = 1").fetch_one(&mut *turn).await?;
+        let known: String = row.try_get("origin")?;
+        if !known.is_empty() {
+            if let Some(origin) = origin.filter(|origin| *origin != known) {
+                return Err(Failure::new(format!("the registry is `{known}` and cannot become `{origin}`")));
+            }
+            self.origin = known;
+            return Ok(());
+        }
+        self.origin = origin.unwrap_or(ORIGIN).to_owned();
+        let now = chance::now()?;
+        let root = self.keys.first_root(&self.origin, chance::unsigned(now))?;
+        self.blobs.put(&layout::root(1), root.to_bytes()?).await?;
+        sqlx::query("UPDATE state SET origin = $1, root = 1 WHERE id = 1")
+            .bind(self.origin.clone())
+            .execute(&mut *turn)
+            .await?;
+        index::write(self, &mut turn, &[], &[], now).await?;
+        turn.commit().await?;
+        Ok(())
+    }
+
+    /// The newest root.
+    ///
+    /// # Errors
+    /// It is missing or malformed.
+    pub(crate) async fn root(&self) -> Result<Root, Failure> {
+        let row = sqlx::query("SELECT root FROM state WHERE id = 1").fetch_one(&self.rows).await?;
+        let number: i64 = row.try_get("root")?;
+        let bytes = self.blobs.need(&layout::root(chance::unsigned(number))).await?;
+        Ok(Root::read(&Envelope::parse("the root", &bytes)?)?)
+    }
+
+    /// A replica with keys of its own would sign what no client believes.
+    async fn check_root(&self) -> Result<(), Failure> {
+        let root = self.root().await?;
+        let known = root.index_keys.contains(&self.keys.index.public())
+            && root.verdict_keys.contains(&self.keys.verdict.public());
+        if known {
+            return Ok(());
+        }
+        Err(Failure::new(
+            "the keys in the directory are not those of the registry's root: copy `keys/` from where it was set up",
+        ))
+    }
+}

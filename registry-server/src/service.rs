@@ -1,0 +1,128 @@
+//! The running server: what handlers share, the routes, the work in the background, and how it ends.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use prometheus::{IntCounterVec, Opts};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tower_http::timeout::TimeoutLayer;
+
+use crate::accounts;
+use crate::api;
+use crate::configuration::Serve;
+use crate::failure::Failure;
+use crate::index;
+use crate::publish::worker;
+use crate::registry::Registry;
+
+/// How long requests under way may take when the server is told to end.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// What every handler has.
+#[derive(Clone)]
+pub(crate) struct Service {
+    pub(crate) registry: Registry,
+    /// The program that checks packs.
+    pub(crate) exo: PathBuf,
+    pub(crate) open_sign_up: bool,
+    /// Told when a publish waits for the worker.
+    pub(crate) wake: Arc<Notify>,
+    /// What happened, by kind.
+    pub(crate) counters: IntCounterVec,
+}
+
+impl Service {
+    /// Counts something for `/metrics`.
+    pub(crate) fn count(&self, what: &str) {
+        self.counters.with_label_values(&[what]).inc();
+    }
+}
+
+/// The `exo` beside this program.
+fn exo_beside() -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe()?;
+    Ok(own.parent().map(|folder| folder.join("exo")).unwrap_or_else(|| PathBuf::from("exo")))
+}
+
+/// Serves until the process is told to end.
+///
+/// # Errors
+/// The registry cannot be opened or the address not be had.
+pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
+    let registry = Registry::open(&arguments.place, arguments.origin.as_deref()).await?;
+    let exo = match &arguments.exo {
+        Some(exo) => exo.clone(),
+        None => exo_beside()?,
+    };
+    let counters = IntCounterVec::new(Opts::new("exo_registry_events_total", "What happened, by kind"), &["event"])
+        .map_err(|error| Failure::new(format!("metrics: {error}")))?;
+    prometheus::register(Box::new(counters.clone())).map_err(|error| Failure::new(format!("metrics: {error}")))?;
+    let service = Service { registry, exo, open_sign_up: arguments.open_sign_up, wake: Arc::default(), counters };
+    let listener = TcpListener::bind(arguments.listen).await?;
+    let address = listener.local_addr()?;
+    if let Some(code) = accounts::first_code(&service.registry.rows).await? {
+        println!("one-time code for the first account (an administrator's): {code}");
+        println!(
+            "  curl http://{address}/api/v1/accounts -H 'content-type: application/json' -d '{{\"login\": \"…\", \"password\": \"…\", \"code\": \"{code}\"}}'"
+        );
+    }
+    println!("listening on http://{address}");
+    let background = tokio::spawn(worker::run(service.clone()));
+    let renewal = tokio::spawn(renew(service.clone()));
+    let ending = Arc::new(Notify::new());
+    let told = ending.clone();
+    let server = axum::serve(listener, router(service)).with_graceful_shutdown(async move {
+        end_signal().await;
+        told.notify_one();
+    });
+    let late = async {
+        ending.notified().await;
+        tokio::time::sleep(LAST_WORDS).await;
+    };
+    tokio::select! {
+        result = server => result?,
+        () = late => tracing::warn!("some requests did not end in time"),
+    }
+    background.abort();
+    renewal.abort();
+    Ok(())
+}
+
+/// All routes.
+pub(crate) fn router(service: Service) -> Router {
+    api::routes()
+        .layer(DefaultBodyLimit::max(api::LARGEST_BODY))
+        .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::REQUEST_TIMEOUT, Duration::from_secs(60)))
+        .with_state(service)
+}
+
+/// Returns when the process is told to end.
+async fn end_signal() {
+    let interrupt = tokio::signal::ctrl_c();
+    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => drop(interrupt.await),
+    }
+}
+
+/// Keeps the pointer fresh, and forgets what nobody committed.
+async fn renew(service: Service) {
+    loop {
+        if let Err(failure) = index::renew(&service.registry).await {
+            tracing::error!(%failure, "the pointer could not be renewed");
+        }
+        if let Err(failure) = worker::tidy(&service).await {
+            tracing::error!(%failure, "old uploads could not be removed");
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+}

@@ -1,0 +1,10 @@
+//! End-to-end tests of the registry server, as a user meets it: over HTTP, and by the files it serves.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+mod access;
+mod client;
+mod postgres;
+mod publishing;
+mod refusals;
+mod server;

@@ -1,0 +1,108 @@
+//! The same on PostgreSQL, with two servers on one registry.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+use crate::client;
+use crate::publishing::life_of_a_pack;
+use crate::server::{Pack, Server};
+
+/// A cluster of its own, on a socket in its folder only.
+struct Cluster {
+    folder: TempDir,
+    programs: PathBuf,
+}
+
+/// Where Debian keeps the server's programs.
+fn programs() -> PathBuf {
+    let versions =
+        std::fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL is installed (scripts/setup.sh does it)");
+    let mut folders: Vec<PathBuf> = versions.flatten().map(|version| version.path().join("bin")).collect();
+    folders.sort();
+    folders.into_iter().rev().find(|folder| folder.join("initdb").exists()).expect("initdb is installed")
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let cluster = Self { folder: tempfile::tempdir_in("/tmp").unwrap(), programs: programs() };
+        if is_root() {
+            let owned = Command::new("chown").arg("nobody").arg(cluster.folder.path()).status().unwrap();
+            assert!(owned.success());
+        }
+        let data = cluster.folder.path().join("data");
+        let data = data.to_str().unwrap();
+        cluster.run("initdb", &["-D", data, "-U", "exo", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"]);
+        let socket = cluster.folder.path().to_str().unwrap();
+        let options = format!("-c listen_addresses= -c unix_socket_directories={socket} -c fsync=off");
+        let log = cluster.folder.path().join("log");
+        cluster.run("pg_ctl", &["-D", data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
+        cluster
+    }
+
+    /// Runs a program of PostgreSQL, which refuses to be root.
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let path = self.programs.join(program);
+        let mut command = if is_root() {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups"]).arg(path);
+            command
+        } else {
+            Command::new(path)
+        };
+        command.args(arguments).current_dir("/").stdout(Stdio::null());
+        assert!(command.status().unwrap().success(), "{program}");
+    }
+
+    fn url(&self) -> String {
+        let socket = self.folder.path().to_str().unwrap().replace('/', "%2F");
+        format!("postgres://exo@{socket}/postgres")
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let data: &Path = &self.folder.path().join("data");
+        self.run("pg_ctl", &["-D", data.to_str().unwrap(), "-m", "immediate", "stop"]);
+    }
+}
+
+fn is_root() -> bool {
+    // The owner of this process's own folder in /proc is its user.
+    std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0
+}
+
+#[test]
+fn a_pack_lives_on_postgres() {
+    let cluster = Cluster::start();
+    life_of_a_pack(&Server::start_on(Arc::new(tempfile::tempdir().unwrap()), Some(cluster.url())));
+}
+
+#[test]
+fn two_servers_that_publish_at_once_lose_nothing() {
+    let cluster = Cluster::start();
+    let folder = Arc::new(tempfile::tempdir().unwrap());
+    let one = Server::start_on(folder.clone(), Some(cluster.url()));
+    let two = Server::start_on(folder, Some(cluster.url()));
+    let session = one.account("ada");
+    let names = ["amber", "birch", "cobalt", "dune", "ocean", "fjord", "garnet", "harbor"];
+    std::thread::scope(|scope| {
+        for (number, name) in names.iter().enumerate() {
+            let server = if number % 2 == 0 { &one } else { &two };
+            let session = &session;
+            scope.spawn(move || {
+                let outcome = server.publish(session, &[Pack::new(name, "1.0.0")]);
+                assert_eq!(outcome["state"], "published", "{outcome}");
+            });
+        }
+    });
+    for server in [&one, &two] {
+        let trust = client::trust(server, None);
+        assert_eq!(trust.pointer().unwrap().log_size, names.len() as u64);
+        for name in names {
+            client::check(server, &trust, name);
+        }
+    }
+}

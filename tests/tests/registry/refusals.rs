@@ -1,0 +1,79 @@
+//! What the registry refuses, and that nothing of it is left behind.
+
+use exo_index::digest::Sha256;
+use serde_json::json;
+
+use crate::client;
+use crate::server::{Pack, Server, declaration};
+
+/// Publishes what must be refused; gives the codes of the reasons.
+fn refused(server: &Server, session: &str, packs: &[Pack]) -> Vec<String> {
+    let blobs = server.files("v1/blob");
+    let outcome = server.publish(session, packs);
+    assert_eq!(outcome["state"], "refused", "{outcome}");
+    assert_eq!(server.files("v1/blob"), blobs);
+    assert!(server.files("waiting").is_empty());
+    let reasons = outcome["diagnostics"].as_array().unwrap();
+    reasons.iter().map(|reason| reason["code"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn packs_that_break_a_rule() {
+    let server = Server::start();
+    let session = server.account("ada");
+    let mut hostile = Pack::new("hostile", "1.0.0");
+    hostile.archive.bytes = b"not zstd at all".to_vec();
+    hostile.archive.sha256 = Sha256::of(&hostile.archive.bytes);
+    assert_eq!(refused(&server, &session, &[hostile]), ["compression"]);
+    let mut renamed = Pack::new("base", "1.0.0");
+    renamed.version = "1.0.1".to_owned();
+    assert_eq!(refused(&server, &session, &[renamed]), ["declaration"]);
+    let secret = Pack::with("leaky", "1.0.0", "", "# ok\nKEY = \"AKIAABCDEFGHIJ234567\"\n");
+    assert_eq!(refused(&server, &session, &[secret]), ["publication"]);
+    let lonely = Pack::with("lonely", "1.0.0", "nowhere = \"1\"\n", "one = 1\n");
+    assert_eq!(refused(&server, &session, &[lonely]), ["dependencies"]);
+    let wrong = Pack::with("wrong", "1.0.0", "", "one = \n");
+    assert!(refused(&server, &session, &[wrong]).contains(&"checker".to_owned()));
+    // One bad pack holds back the good one.
+    let both = [Pack::new("good", "1.0.0"), Pack::with("bad", "1.0.0", "", "one = \n")];
+    assert!(refused(&server, &session, &both).contains(&"checker".to_owned()));
+    assert!(client::shard(&server, &client::trust(&server, None), "good").is_none());
+}
+
+#[test]
+fn names_and_versions_that_are_taken() {
+    let server = Server::start();
+    let session = server.account("ada");
+    assert_eq!(server.publish(&session, &[Pack::new("gemmini", "1.0.0")])["state"], "published");
+    assert_eq!(refused(&server, &session, &[Pack::new("gemmini", "1.0.0")]), ["version"]);
+    assert_eq!(refused(&server, &session, &[Pack::new("gernrnini", "1.0.0")]), ["name"]);
+    assert_eq!(refused(&server, &session, &[Pack::new("registry", "1.0.0")]), ["name"]);
+    // Two look-alikes that come together.
+    let twins = [Pack::new("quantum", "1.0.0"), Pack::new("quantums", "1.0.0")];
+    assert_eq!(refused(&server, &session, &twins), ["name"]);
+    let eve = server.account("eve");
+    server.post("/api/v1/publish", &eve, &declaration(&[Pack::new("gemmini", "1.1.0")], false)).is(403);
+}
+
+#[test]
+fn uploads_that_are_not_what_was_declared() {
+    let server = Server::start();
+    let session = server.account("ada");
+    let pack = Pack::new("base", "1.0.0");
+    let answer =
+        server.post("/api/v1/publish", &session, &declaration(std::slice::from_ref(&pack), false)).is(201).json();
+    let id = answer["session"].as_str().unwrap();
+    let path = format!("/api/v1/publish/{id}/{}", pack.archive.sha256);
+    let whole = &pack.archive.bytes;
+    server.send("PUT", &path, &session, &whole[..whole.len() - 1]).is(400);
+    server.send("PUT", &format!("/api/v1/publish/{id}/{}", Sha256::of(b"other")), &session, b"other").is(404);
+    assert!(server.files("waiting").is_empty());
+    server.send("POST", &format!("/api/v1/publish/{id}/commit"), &session, b"").is(409);
+    let eve = server.account("eve");
+    server.send("PUT", &path, &eve, whole).is(404);
+    server.send("PUT", &path, &session, whole).is(204);
+    server.send("DELETE", &format!("/api/v1/publish/{id}"), &session, b"").is(204);
+    assert!(server.files("waiting").is_empty());
+    let huge = json!({ "packs": [{ "name": "base", "version": "1.0.0", "sha256": Sha256::of(b"").to_string(), "size": 1u64 << 40 }] });
+    server.post("/api/v1/publish", &session, &huge).is(413);
+}

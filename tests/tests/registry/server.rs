@@ -1,0 +1,266 @@
+//! A real `exo-registry` on a free port, with accounts and packs to publish.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use exo_index::archive::{BuiltArchive, Limits, PackFiles, build};
+use exo_tests::exo::binary;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+/// A directory for a registry, and the server that runs on it.
+pub(crate) struct Server {
+    pub(crate) folder: std::sync::Arc<TempDir>,
+    database: Option<String>,
+    child: Child,
+    pub(crate) url: String,
+    /// The one-time code, when there was no account.
+    pub(crate) code: Option<String>,
+}
+
+/// An answer: status and body.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&self.bytes)))
+    }
+
+    #[track_caller]
+    pub(crate) fn is(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
+        self
+    }
+}
+
+pub(crate) fn program() -> PathBuf {
+    binary().parent().unwrap().join("exo-registry")
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        Self::start_on(std::sync::Arc::new(tempfile::tempdir().unwrap()), None)
+    }
+
+    pub(crate) fn start_on(folder: std::sync::Arc<TempDir>, database: Option<String>) -> Self {
+        let mut command = Command::new(program());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--exo"]).arg(binary()).arg("--data").arg(folder.path());
+        if let Some(url) = &database {
+            command.args(["--database", url]);
+        }
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("exo-registry starts");
+        let mut errors = child.stderr.take().unwrap();
+        let log = std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = errors.read_to_string(&mut text);
+            text
+        });
+        let (mut code, mut url) = (None, None);
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            let line = line.unwrap();
+            if let Some((_, text)) = line.split_once("administrator's): ") {
+                code = Some(text.to_owned());
+            }
+            if let Some(text) = line.strip_prefix("listening on ") {
+                url = Some(text.to_owned());
+                break;
+            }
+        }
+        let Some(url) = url else { panic!("the server ended: {}", log.join().unwrap()) };
+        Self { folder, database, child, url, code }
+    }
+
+    /// Ends the server as a power cut does.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// A server on the same directory, after the other was ended.
+    pub(crate) fn again(&self) -> Self {
+        Self::start_on(self.folder.clone(), self.database.clone())
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// The files below a folder of the store.
+    pub(crate) fn files(&self, folder: &str) -> Vec<PathBuf> {
+        fn below(folder: &Path, found: &mut Vec<PathBuf>) {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() { below(&path, found) } else { found.push(path) }
+            }
+        }
+        let mut found = Vec::new();
+        below(&self.path("files").join(folder), &mut found);
+        found
+    }
+
+    pub(crate) fn send(&self, method: &str, path: &str, token: &str, body: &[u8]) -> Answer {
+        self.send_with(method, path, token, body, &[])
+    }
+
+    pub(crate) fn send_with(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: &[u8],
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().http_status_as_error(false).build());
+        let mut request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
+        if !token.is_empty() {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        if body.first() == Some(&b'{') {
+            request = request.header("content-type", "application/json");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let sent = if matches!(method, "GET" | "DELETE") && body.is_empty() {
+            agent.run(request.body(()).unwrap())
+        } else {
+            agent.run(request.body(body).unwrap())
+        };
+        let mut response = sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        let headers = response
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or_default().to_owned()))
+            .collect();
+        let bytes = response.body_mut().read_to_vec().unwrap();
+        Answer { status: response.status().as_u16(), bytes, headers }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, "", b"")
+    }
+
+    pub(crate) fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
+        self.send("POST", path, token, body.to_string().as_bytes())
+    }
+
+    /// A new account by `user add`, and its session.
+    pub(crate) fn account(&self, login: &str) -> String {
+        let mut command = Command::new(program());
+        command.args(["user", "add", login, "--data"]).arg(self.folder.path());
+        if let Some(url) = &self.database {
+            command.args(["--database", url]);
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(PASSWORD.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+        self.login(login)
+    }
+
+    pub(crate) fn login(&self, login: &str) -> String {
+        let answer = self.post("/api/v1/login", "", &json!({ "login": login, "password": PASSWORD })).is(200).json();
+        answer["token"].as_str().unwrap().to_owned()
+    }
+
+    /// A token with rights on names.
+    pub(crate) fn token(&self, session: &str, rights: &[&str], packs: &[&str]) -> String {
+        let body = json!({ "name": "test", "rights": rights, "packs": packs, "expires_days": 1 });
+        self.post("/api/v1/tokens", session, &body).is(201).json()["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Declares and uploads; gives the id of the publish.
+    pub(crate) fn upload(&self, token: &str, packs: &[Pack], dry_run: bool) -> String {
+        let answer = self.post("/api/v1/publish", token, &declaration(packs, dry_run)).is(201).json();
+        let id = answer["session"].as_str().unwrap().to_owned();
+        for pack in packs {
+            let path = format!("/api/v1/publish/{id}/{}", pack.archive.sha256);
+            self.send("PUT", &path, token, &pack.archive.bytes).is(204);
+        }
+        id
+    }
+
+    /// Publishes, and waits for how it goes.
+    pub(crate) fn publish(&self, token: &str, packs: &[Pack]) -> Value {
+        let id = self.upload(token, packs, false);
+        self.send("POST", &format!("/api/v1/publish/{id}/commit"), token, b"").is(202);
+        self.outcome(token, &id)
+    }
+
+    pub(crate) fn outcome(&self, token: &str, id: &str) -> Value {
+        let start = Instant::now();
+        loop {
+            let answer = self.send("GET", &format!("/api/v1/publish/{id}"), token, b"").is(200).json();
+            if answer["state"] != "checking" {
+                return answer;
+            }
+            assert!(start.elapsed() < Duration::from_secs(50), "{answer}");
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    /// Runs a command of the program on the directory.
+    pub(crate) fn operate(&self, command: &str, more: &[&str]) -> String {
+        let mut run = Command::new(program());
+        run.arg(command).arg("--data").arg(self.folder.path()).args(more);
+        if let Some(url) = &self.database {
+            run.args(["--database", url]);
+        }
+        let output = run.output().unwrap();
+        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{text}");
+        text
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A pack that is ready to be published.
+#[derive(Clone)]
+pub(crate) struct Pack {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) archive: BuiltArchive,
+}
+
+impl Pack {
+    pub(crate) fn new(name: &str, version: &str) -> Self {
+        Self::with(name, version, "", "one = 1\n")
+    }
+
+    pub(crate) fn with(name: &str, version: &str, dependencies: &str, library: &str) -> Self {
+        let manifest = format!(
+            "[pack]\nname = \"{name}\"\nversion = \"{version}\"\nkind = \"schedule\"\nexo = \">=0.1\"\ndescription = \"Answers of {name}\"\nlicense = \"MIT\"\n\n[dependencies]\n{dependencies}"
+        );
+        let files =
+            [("Exo.toml", manifest.as_str()), ("README.md", "# Pack\n\nKnows the answer.\n"), ("src/lib.exo", library)];
+        let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
+        let archive = build(&PackFiles { files: files.into() }, &Limits::default()).unwrap();
+        Self { name: name.to_owned(), version: version.to_owned(), archive }
+    }
+}
+
+pub(crate) fn declaration(packs: &[Pack], dry_run: bool) -> Value {
+    let declared = packs.iter().map(|pack| {
+        json!({ "name": pack.name, "version": pack.version, "sha256": pack.archive.sha256.to_string(), "size": pack.archive.bytes.len() })
+    });
+    json!({ "packs": declared.collect::<Vec<_>>(), "dry_run": dry_run })
+}
