@@ -86,7 +86,7 @@ pub(crate) enum Command {
     Remove(Remove),
     /// Install and verify what Exo.toml and Exo.lock ask for
     #[command(alias = "sync")]
-    Install,
+    Install(Install),
     /// Move packs to the newest versions that Exo.toml allows
     Update(Update),
     /// Write Exo.lock for Exo.toml, and install nothing
@@ -119,6 +119,10 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Make the archive of this pack that others would get, and check that it can be published
     Package(Package),
+    /// Put copies of all locked packs into the project, and use them from there
+    Vendor(Vendor),
+    /// Put Exo.lock and all of its packs into one file, for `exo install --bundle`
+    Bundle(Bundle),
     /// Print the script that completes commands and options in a shell
     Completions(Completions),
     /// Look at the cache and clean it
@@ -322,6 +326,27 @@ pub(crate) struct Package {
     pub(crate) list: bool,
     /// Folder for the archive; build/package in the project when left out
     #[arg(short, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Install {
+    /// Take packs from this file, made by `exo bundle`, and nothing from a network
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bundle: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Vendor {
+    /// Folder for the copies, inside of the project
+    #[arg(value_name = "DIR", default_value = "vendor")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Bundle {
+    /// The file to write; NAME-VERSION.exo-bundle here when left out
+    #[arg(short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 

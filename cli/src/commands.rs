@@ -29,6 +29,7 @@ pub(crate) mod templates;
 mod test;
 mod tree;
 mod update;
+mod vendor;
 mod verify;
 mod why;
 
@@ -51,7 +52,7 @@ fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> O
         Command::Init(arguments) => init::run(&arguments, settings, terminal),
         Command::Add(arguments) => add::run(&arguments, settings, terminal),
         Command::Remove(arguments) => remove::run(&arguments, settings, terminal),
-        Command::Install => install::run(settings, terminal),
+        Command::Install(arguments) => install::run(&arguments, settings, terminal),
         Command::Update(arguments) => update::run(&arguments, settings, terminal),
         Command::Lock => update::lock(settings, terminal),
         Command::Outdated => outdated::run(settings, terminal),
@@ -60,6 +61,8 @@ fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> O
         Command::Search(arguments) => search::run(&arguments.words, settings, terminal),
         Command::Audit(arguments) => audit::run(&arguments, settings, terminal),
         Command::Package(arguments) => package::run(&arguments, settings, terminal),
+        Command::Vendor(arguments) => vendor::run(&arguments, settings, terminal),
+        Command::Bundle(arguments) => vendor::bundle(&arguments, settings, terminal),
         Command::Completions(arguments) => completions::run(&arguments, terminal),
         Command::Build(arguments) => build::run(&arguments, settings, terminal),
         Command::Cc(arguments) => cc::run(&arguments, settings, terminal),

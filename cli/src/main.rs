@@ -2,6 +2,7 @@
 
 mod arguments;
 mod builtin_packs;
+mod bundle;
 mod c_toolchain;
 mod cache;
 mod commands;
@@ -20,6 +21,7 @@ mod report;
 mod settings;
 mod terminal;
 mod timings;
+mod vendor;
 
 use std::process::ExitCode;
 use std::sync::Mutex;

@@ -3,6 +3,7 @@
 pub mod path;
 pub mod editor;
 pub mod forward;
+pub mod moves;
 
 pub use editor::Editor;
 pub use forward::{Forward, forward};

@@ -10,6 +10,7 @@ pub mod visit;
 pub mod summary;
 pub mod substitute;
 pub mod declarations;
+pub mod computation;
 pub mod extent;
 pub mod validate;
 pub mod revalidate;

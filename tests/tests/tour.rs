@@ -115,6 +115,11 @@ fn the_guide_to_schedules_runs_as_it_says() {
 }
 
 #[test]
+fn the_guide_to_packages_runs_as_it_says() {
+    runs_as_it_says("docs/guide/packages.md", 9);
+}
+
+#[test]
 fn the_guide_from_exo_runs_as_it_says() {
     runs_as_it_says("docs/guide/from-exo.md", 1);
 }

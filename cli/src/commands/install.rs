@@ -1,15 +1,53 @@
-//! `exo install`: brings the cache and Exo.lock to what Exo.toml asks for.
+//! `exo install`: brings the cache and Exo.lock to what Exo.toml asks for; with `--bundle` out of one file.
 
+use std::path::Path;
+
+use exo_compiler::diagnostic::codes;
+use exo_index::lockfile::LOCK_FILE;
+
+use crate::arguments::Install;
+use crate::bundle;
+use crate::cache::Cache;
 use crate::commands::ready::ready;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{Exit, Failure, Outcome, count};
+use crate::filesystem;
+use crate::install::Installed;
+use crate::project::Project;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
-pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    let ready = ready(settings, terminal)?;
-    for skipped in ready.installed.summary.skipped() {
+pub(super) fn run(arguments: &Install, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let installed = match &arguments.bundle {
+        Some(file) => from_bundle(file, settings, terminal)?,
+        None => ready(settings, terminal)?.installed,
+    };
+    for skipped in installed.summary.skipped() {
         terminal.detail(&skipped);
     }
-    terminal.answer(|| ready.installed.summary.text(), || ready.installed.summary.json());
+    terminal.answer(|| installed.summary.text(), || installed.summary.json());
     Ok(Exit::Done)
+}
+
+/// Installs without a network. A project's own lockfile decides; one without takes that of the bundle.
+fn from_bundle(file: &Path, settings: &Settings, terminal: &Terminal) -> Outcome<Installed> {
+    let bundle = bundle::read(&filesystem::read_bytes(&settings.directory.join(file))?)?;
+    let (held, mut project) = Project::hold(settings, terminal)?;
+    if project.lock.is_none() {
+        settings.may_change_lock("exo install --bundle")?;
+        project.lock = Some(bundle.lock.clone());
+    }
+    let cache = Cache::open(settings)?;
+    let lock = project.lock.clone().unwrap_or_else(|| bundle.lock.clone());
+    let number = bundle.unpack(&cache, &lock)?;
+    terminal.status("Unpacked", &format!("{} of the bundle", count(number, "pack")));
+    let offline = Settings { offline: true, ..settings.clone() };
+    let installed = crate::install::install(&offline, terminal, &project, &project.manifest, true)?;
+    let text = installed.plan.lock.to_string();
+    if settings.locked && project.lock_text.as_deref() != Some(text.as_str()) {
+        return Err(Failure::refused(format!("--locked: {LOCK_FILE} does not fit"))
+            .code(codes::LOCK)
+            .hint("run it without --locked and look at what changes"));
+    }
+    project.write(&held, None, Some(&text))?;
+    Ok(installed)
 }

@@ -28,6 +28,7 @@ use crate::project::Project;
 use crate::project::read;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
+use crate::vendor;
 use path_packs::{Origin, PathPacks, Reader};
 
 /// One pack that is used, with its files at hand.
@@ -143,6 +144,7 @@ pub(crate) fn plan(
     manifest: &Manifest,
 ) -> Outcome<Plan> {
     let registry = Registry::open(settings)?;
+    vendor::provide(settings, project)?;
     let all = project.locked_for(manifest)?;
     let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, &all)?;
     let lock = settle(settings, terminal, &registry, project, &all, &paths)?;
@@ -165,6 +167,7 @@ pub(crate) fn resolve(
     project: &Project,
     manifest: &Manifest,
 ) -> Outcome<Lockfile> {
+    vendor::provide(settings, project)?;
     let all = project.locked_for(manifest)?;
     let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, &all)?;
     settle(settings, terminal, &Registry::open(settings)?, project, &all, &paths)

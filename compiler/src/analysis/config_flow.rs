@@ -47,7 +47,7 @@ pub(crate) fn after(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut Unknow
     }
     match &stmt.kind {
         StmtKind::WriteConfig { field, rhs } => {
-            let value = value_of(rhs, scope).or_else(|| unknowns.value(field));
+            let value = stored(field, rhs, scope).or_else(|| unknowns.value(field));
             scope.config.set(field, value);
         }
         StmtKind::Assign { .. }
@@ -84,6 +84,26 @@ fn touched(stmt: &Stmt) -> BTreeSet<ConfigField> {
         return BTreeSet::new();
     }
     Touched::by_block(&Block::one(stmt.clone())).writes
+}
+
+/// The value that a field holds after a write.
+///
+/// Storing converts, so data that comes out of a field is the value that went in only where no precision lies between: a copy
+/// from field to field of one precision. Arithmetic on fields is not followed.
+pub(crate) fn stored(field: &ConfigField, rhs: &Expr, scope: &Declarations) -> Option<Expr> {
+    let followed = match &rhs.kind {
+        ExprKind::ReadConfig(from) => from.ty() == field.ty() || rhs.ty != Ty::Data,
+        _ => rhs.ty != Ty::Data || !reads_data_field(rhs),
+    };
+    followed.then(|| value_of(rhs, scope)).flatten()
+}
+
+fn reads_data_field(value: &Expr) -> bool {
+    let mut found = false;
+    visit::each_expr(value, &mut |node| {
+        found |= node.ty == Ty::Data && matches!(node.kind, ExprKind::ReadConfig(_));
+    });
+    found
 }
 
 /// The value of a right side where control stands: fields by their values, strides of windows by those of their buffers.

@@ -247,7 +247,7 @@ impl Walk<'_> {
                 self.ticks.pop();
                 self.ticks.push(Tick::At(2));
                 self.push(AccessKind::Write, field.symbol(), Some(Vec::new()));
-                let value = config_flow::value_of(rhs, self.scope).filter(|value| self.is_outside(value));
+                let value = config_flow::stored(field, rhs, self.scope).filter(|value| self.is_outside(value));
                 if let Some(cell) = self.found.cells.last_mut() {
                     cell.stored = value;
                 }

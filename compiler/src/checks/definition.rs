@@ -299,6 +299,21 @@ pub fn no_new_races(before: &Proc, after: &Proc, solver: &mut Solver) -> Result<
     Ok(())
 }
 
+/// Whether control that reads configuration state is still in order, in a procedure that writes such state too.
+///
+/// A step may move a write to where its value can no longer be followed (under a guard, into a loop), which takes away what a
+/// bound or an extent far from the step rests on. A procedure that a waived step has already put out of order is not held up again.
+pub fn followed_configuration(before: &Proc, after: &Proc, solver: &mut Solver) -> Result<(), Unproven> {
+    if !configuration::followed(after) {
+        return Ok(());
+    }
+    let answer = walk(after, Scope::Everything, solver);
+    if mutation::passes("control that reads configuration state is still in order", answer.is_ok()) {
+        return Ok(());
+    }
+    if walk(before, Scope::Everything, solver).is_err() { Ok(()) } else { answer }
+}
+
 /// Whether every access to a buffer stays in its shape and in the window it goes through.
 pub fn buffer_in_bounds(proc: &Proc, buffer: &Sym, solver: &mut Solver) -> Result<(), Unproven> {
     walk(proc, Scope::Buffer(buffer.clone()), solver)

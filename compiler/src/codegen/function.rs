@@ -11,7 +11,6 @@ use crate::codegen::intervals::Intervals;
 use crate::codegen::liveness;
 use crate::codegen::memory::CBuffer;
 use crate::codegen::names::Scope;
-use crate::codegen::precision;
 use crate::codegen::reach::Function;
 use crate::codegen::unit::{Layout, Unit};
 use crate::codegen::usage::Touched;
@@ -21,6 +20,7 @@ use crate::hardware::config::{ConfigField, FieldType};
 use crate::hardware::memory::{Memory, MemoryKind};
 use crate::hardware::precision::Precision;
 use crate::loop_ir::block::Block;
+use crate::loop_ir::computation;
 use crate::loop_ir::configuration;
 use crate::loop_ir::declarations::{Declaration, Declarations};
 use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
@@ -261,12 +261,12 @@ impl FunctionLowering<'_, '_> {
         let lhs = self.field(field);
         let value = match field.ty() {
             FieldType::Data(target) => {
-                let source = precision::of_rhs(rhs, target, &self.declarations);
+                let source = computation::of_rhs(rhs, target, &self.declarations);
                 let value = self.data(rhs, source);
                 if target == Precision::Bf16 {
                     return CStmt::Assign { lhs, reduce: false, rhs: bfloat::converted(value, source) };
                 }
-                if source != target { value.paren().cast(target.c_type()) } else { value }
+                if source != target || may_overflow(rhs, target) { value.paren().cast(target.c_type()) } else { value }
             }
             FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride => self.control(rhs),
         };
@@ -275,7 +275,7 @@ impl FunctionLowering<'_, '_> {
 
     fn store(&mut self, name: &Sym, idx: &[Expr], rhs: &Expr, reduce: bool, span: &Span) -> Option<CStmt> {
         let target = self.precision(name);
-        let source = precision::of_rhs(rhs, target, &self.declarations);
+        let source = computation::of_rhs(rhs, target, &self.declarations);
         let memory = self.declarations.memory(name)?;
         if target == Precision::Bf16 {
             let value = self.bf16_value(name, idx, rhs, reduce, source, span);
@@ -285,7 +285,7 @@ impl FunctionLowering<'_, '_> {
         let mut value = self.data(rhs, source);
         let lhs = self.element(name, idx, span);
         // An assignment of a variable to itself is written with a cast, because compilers warn about a bare one.
-        if source != target || lhs == value {
+        if source != target || lhs == value || may_overflow(rhs, target) {
             value = value.paren().cast(target.c_type());
         }
         if reduce && memory.kind != MemoryKind::User {
@@ -385,4 +385,12 @@ impl FunctionLowering<'_, '_> {
             CBuffer { memory: &mem, name: &variable, ty: ty.precision.c_type(), extents: &extents, chunk, span };
         self.unit.free(&buffer)
     }
+}
+
+/// Whether constant arithmetic may leave a narrow target, which compilers warn about unless a cast says so.
+fn may_overflow(rhs: &Expr, target: Precision) -> bool {
+    let narrow = matches!(target, Precision::I8 | Precision::I16 | Precision::Ui8 | Precision::Ui16);
+    let mut reads = false;
+    computation::data_reads(rhs, &mut |_| reads = true);
+    narrow && !reads && !matches!(rhs.kind, ExprKind::Const(_))
 }

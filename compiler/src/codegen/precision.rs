@@ -1,22 +1,10 @@
 //! Precision analysis: one precision for each right side; literals take it, and nothing else converts.
 
 use crate::diagnostic::{Diagnostic, codes};
-use crate::hardware::config::FieldType;
 use crate::hardware::precision::Precision;
+use crate::loop_ir::computation::{data_reads, precision_of, visit_data};
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Const, Expr, ExprKind};
-use crate::loop_ir::visit;
-
-/// The precision that `rhs` is computed in: that of the buffers it reads, or `target` when it reads none.
-pub fn of_rhs(rhs: &Expr, target: Precision, declarations: &Declarations) -> Precision {
-    let mut found = None;
-    data_reads(rhs, &mut |expr| {
-        if found.is_none() {
-            found = precision_of(expr, declarations);
-        }
-    });
-    found.unwrap_or(target)
-}
 
 /// Checks that everything that `rhs` reads has one precision and that its literals are values of that precision.
 pub fn check_rhs(rhs: &Expr, target: Precision, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
@@ -106,43 +94,5 @@ fn float_limit(precision: Precision) -> Option<f64> {
         | Precision::Ui8
         | Precision::Ui16
         | Precision::Ui32 => None,
-    }
-}
-
-/// The concrete precision of a read or window.
-pub fn precision_of(expr: &Expr, declarations: &Declarations) -> Option<Precision> {
-    let declared = match &expr.kind {
-        ExprKind::ReadConfig(field) => match field.ty() {
-            FieldType::Data(precision) => Some(precision),
-            FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride => None,
-        },
-        _ => visit::named(expr).and_then(|name| declarations.precision(name)),
-    };
-    declared.map(Precision::concrete)
-}
-
-/// Calls `f` on the reads among the data operands of an expression; indices are control and not visited.
-fn data_reads(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
-    visit_data(expr, &mut |node| {
-        if matches!(node.kind, ExprKind::Read { .. } | ExprKind::ReadConfig(_)) {
-            f(node);
-        }
-    });
-}
-
-fn visit_data(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
-    f(expr);
-    match &expr.kind {
-        ExprKind::Neg(operand) => visit_data(operand, f),
-        ExprKind::Binary { lhs, rhs, .. } => {
-            visit_data(lhs, f);
-            visit_data(rhs, f);
-        }
-        ExprKind::Extern { args, .. } => args.iter().for_each(|arg| visit_data(arg, f)),
-        ExprKind::Read { .. }
-        | ExprKind::Const(_)
-        | ExprKind::ReadConfig(_)
-        | ExprKind::Window { .. }
-        | ExprKind::Stride { .. } => {}
     }
 }

@@ -6,6 +6,7 @@ use crate::codegen::precision;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::FieldType;
 use crate::loop_ir::block::Block;
+use crate::loop_ir::computation;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
@@ -84,7 +85,7 @@ fn check_actual(
     errors: &mut Vec<Diagnostic>,
 ) {
     let Some(name) = visit::named(actual) else { return };
-    if let (Some(have), want) = (precision::precision_of(actual, declarations), ty.precision.concrete())
+    if let (Some(have), want) = (computation::precision_of(actual, declarations), ty.precision.concrete())
         && have != want
     {
         let message =

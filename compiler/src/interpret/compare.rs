@@ -1,15 +1,18 @@
-//! Whether two procs compute the same: both run on the same random exact inputs.
+//! Whether two procs compute the same: both run on the same random inputs, exact ones and, where integers wrap alike, those of C.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::hardware::config::ConfigField;
+use crate::hardware::config::{ConfigField, FieldType};
+use crate::hardware::precision::Precision;
 use crate::interpret::domain::Domain;
 use crate::interpret::draw::{Given, Setting, same_signature};
 use crate::interpret::exact::Exact;
 use crate::interpret::frame::ControlValue;
 use crate::interpret::random::Random;
+use crate::interpret::rounded::Rounded;
 use crate::interpret::{DEFAULT_BUDGET, Fault, FaultKind, Input, Inputs, Outputs, run};
-use crate::loop_ir::{ArgType, Control, Proc};
+use crate::loop_ir::configuration::Touched;
+use crate::loop_ir::{ArgType, Control, Proc, StmtKind, visit};
 use crate::source::Span;
 
 /// How to compare.
@@ -83,6 +86,7 @@ pub fn compare(p: &Proc, q: &Proc, options: &Options) -> Comparison {
         Err(message) => return Comparison::BadSizes { message },
     };
     let mut random = Random::new(options.seed);
+    let wraps = p.lineage.precision_class == q.lineage.precision_class && computes_integers(p) && computes_integers(q);
     let mut runs = 0;
     for given in &combinations {
         let mut exhausted = None;
@@ -93,7 +97,16 @@ pub fn compare(p: &Proc, q: &Proc, options: &Options) -> Comparison {
                 return no_draw(p, q, given);
             };
             let inputs = setting.inputs(&Exact, p, &mut random);
-            match one_run(p, q, inputs, options) {
+            let mut run = one_run(&Exact, p, q, inputs, options);
+            if wraps && matches!(run, Run::Equal) {
+                let inputs = setting.inputs(&Rounded, p, &mut random);
+                run = match one_run(&Rounded, p, q, inputs, options) {
+                    // These inputs say nothing: a division by zero has no value in C.
+                    Run::Fault(Side::Left, _) => Run::Equal,
+                    other => other,
+                };
+            }
+            match run {
                 Run::Equal => done += 1,
                 Run::Unequal { buffer, index, left, right } => {
                     return Comparison::Unequal { sizes: setting.controls(p), buffer, index, left, right };
@@ -164,21 +177,50 @@ enum Run {
     Fault(Side, Fault),
 }
 
-fn one_run(p: &Proc, q: &Proc, inputs: Inputs<<Exact as Domain>::Value>, options: &Options) -> Run {
-    let left = match run(&Exact, p, inputs.clone(), options.budget) {
+/// Whether all data is of integers. Their arithmetic wraps, which is exact, so that two procs with the same precisions
+/// must agree in C too, to the bit. Floats round, and a step may change how.
+fn computes_integers(proc: &Proc) -> bool {
+    let integer = |precision: Precision| !precision.is_float();
+    let args = proc.args.iter().all(|arg| match &arg.ty {
+        ArgType::Data(ty) => integer(ty.precision),
+        ArgType::Control(_) => true,
+    });
+    let mut all = args;
+    visit::each_stmt(&proc.body, &mut |stmt| {
+        all &= match &stmt.kind {
+            StmtKind::Alloc { ty, .. } => integer(ty.precision),
+            StmtKind::Call { callee, .. } => computes_integers(callee),
+            StmtKind::Assign { .. }
+            | StmtKind::Reduce { .. }
+            | StmtKind::Pass
+            | StmtKind::If { .. }
+            | StmtKind::For { .. }
+            | StmtKind::Window { .. }
+            | StmtKind::WriteConfig { .. } => true,
+        };
+    });
+    all && Touched::by_proc(proc).all().iter().all(|field| match field.ty() {
+        FieldType::Data(precision) => integer(precision),
+        FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride => true,
+    })
+}
+
+fn one_run<D: Domain>(domain: &D, p: &Proc, q: &Proc, inputs: Inputs<D::Value>, options: &Options) -> Run {
+    let left = match run(domain, p, inputs.clone(), options.budget) {
         Ok(outputs) => outputs,
         Err(fault) => return Run::Fault(Side::Left, fault),
     };
-    let right = match run(&Exact, q, inputs, options.budget) {
+    let right = match run(domain, q, inputs, options.budget) {
         Ok(outputs) => outputs,
         Err(fault) => return Run::Fault(Side::Right, fault),
     };
-    difference(&left, &right, &options.modulo)
+    difference(domain, &left, &right, &options.modulo)
 }
 
-fn difference(
-    left: &Outputs<<Exact as Domain>::Value>,
-    right: &Outputs<<Exact as Domain>::Value>,
+fn difference<D: Domain>(
+    domain: &D,
+    left: &Outputs<D::Value>,
+    right: &Outputs<D::Value>,
     modulo: &BTreeSet<ConfigField>,
 ) -> Run {
     for ((name, a), (_, b)) in left.tensors.iter().zip(&right.tensors) {
@@ -196,7 +238,7 @@ fn difference(
         // Both started with values, so whatever is uninitialised was put there.
         for (side, end) in [(Side::Left, a), (Side::Right, b)] {
             if let Input::Tensor(tensor) = end
-                && tensor.data.iter().any(|value| Exact.is_poison(value))
+                && tensor.data.iter().any(|value| domain.is_poison(value))
             {
                 let message = format!("an uninitialised value reaches the field '{field}'");
                 return Run::Fault(side, Fault::new(FaultKind::Uninitialised, message, &Span::none()));
@@ -210,7 +252,7 @@ fn difference(
 }
 
 /// A value of a field in words.
-fn value(value: &Input<<Exact as Domain>::Value>) -> String {
+fn value<V: ToString>(value: &Input<V>) -> String {
     match value {
         Input::Int(value) => value.to_string(),
         Input::Bool(value) => ControlValue::Bool(*value).to_string(),

@@ -49,6 +49,16 @@ pub(crate) fn use_of(kind: &StmtKind) -> ConfigUse {
     }
 }
 
+/// Whether a procedure reads a control field that it also writes, so that its checks rest on following the value.
+pub fn followed(proc: &Proc) -> bool {
+    let used = proc.body.iter().fold(ConfigUse::default(), |sum, stmt| sum.or(stmt.config));
+    if !used.reads || !used.writes {
+        return false;
+    }
+    let touched = Touched::by_block(&proc.body);
+    touched.reads.intersection(&touched.writes).any(|field| control(field).is_some())
+}
+
 /// The fields that code reads and may write, through calls too.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Touched {

@@ -172,8 +172,11 @@ impl Call<'_> {
             }
             Obligation::Waived { what } => return Ok(Some(format!("{}: {what}", self.text()))),
         }
-        // No operator has to remember this one: sharing a buffer between iterations is easy to do without noticing.
-        match definition::no_new_races(before, after, solver) {
+        // No operator has to remember these: sharing a buffer between iterations, or moving a write of configuration state that
+        // something far away rests on, is easy to do without noticing.
+        let in_order = definition::no_new_races(before, after, solver)
+            .and_then(|()| definition::followed_configuration(before, after, solver));
+        match in_order {
             Ok(()) => Ok(None),
             Err(unproven) => Err(self.explained(unshown(self.operator.name(), unproven, after))),
         }

@@ -3,6 +3,7 @@
 use crate::cursor::path::{self, Path, Step};
 use crate::diagnostic::Refusal;
 use crate::hardware::precision::Precision;
+use crate::loop_ir::computation;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Expr, ExprKind, Proc, visit};
 use crate::schedule::operator::Arguments;
@@ -23,6 +24,29 @@ pub fn refuse(write: &Write, proc: &Proc, arguments: &Arguments) -> Result<(), R
         }
         false => Ok(()),
     }
+}
+
+/// Refuses to name a value where the name has another precision than the arithmetic around it: literals take the precision of
+/// what stands beside them, so a name in the place of the last literal or read would change it for the others.
+/// Between floats only rounding differs.
+pub fn refuse_other_arithmetic(
+    proc: &Proc,
+    place: &Path,
+    precision: Precision,
+    arguments: &Arguments,
+) -> Result<(), Refusal> {
+    let Some(computed) = computed_in(proc, place) else { return Ok(()) };
+    if computed == precision.concrete() || (computed.is_float() && precision.is_float()) {
+        return Ok(());
+    }
+    let (computed, named) = (computed.word(), precision.word());
+    Err(arguments.scheduling(format!("the value is computed as `{computed}`, and the name would be `{named}`")))
+}
+
+/// The precision that the statement around a place computes in.
+pub fn computed_in(proc: &Proc, place: &Path) -> Option<Precision> {
+    let stmt = place.statement().and_then(|at| path::stmt(proc, &at))?;
+    computation::of_stmt(stmt, &Declarations::of(proc))
 }
 
 /// Refuses to name a value of narrow integers that is used as it is computed, which is wide, and not stored as narrow

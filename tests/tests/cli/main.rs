@@ -14,4 +14,5 @@ mod policy;
 mod projects;
 mod resolving;
 mod updating;
+mod vendoring;
 mod workspaces;

@@ -10,6 +10,7 @@ use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Block, Proc, StmtKind, Ty, build};
 use crate::schedule::Returned;
+use crate::schedule::conversions;
 use crate::schedule::obligation::{Obligation, ProofStep, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::configuration::writing::{check_type, precision, terms};
@@ -76,6 +77,12 @@ def f(scale: f32 @ DRAM, x: f32[8] @ DRAM):
         let wanted = precision(field);
         if wanted.is_some_and(|wanted| precisions(value, &declarations).iter().any(|own| own.concrete() != wanted)) {
             return Err(arguments.argument(format!("`{field}` has another precision than the expression")));
+        }
+        if let Some(wanted) = wanted {
+            if conversions::computed_in(proc, at).is_some_and(|own| own != wanted) {
+                return Err(arguments.argument(format!("`{field}` has another precision than the arithmetic around")));
+            }
+            conversions::refuse_narrowing(proc, at, value, wanted, arguments)?;
         }
         let stmt = at.statement().ok_or_else(|| arguments.argument("the expression belongs to no statement"))?;
         let by_reference = at.0.len() == stmt.0.len() + 1

@@ -81,11 +81,12 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
         let places: Vec<Path> = equal_places(proc, &paths, bound);
         let anchor = anchor(&places).ok_or_else(|| arguments.argument("an expression belongs to no statement"))?;
         check_names(proc, arguments, &anchor, bound)?;
-        let precision = precision(proc, arguments, bound)?;
+        let precision = precision(proc, arguments, bound, first)?;
         let mut questions = Vec::new();
         for place in &places {
             let stmt = place.statement().ok_or_else(|| arguments.argument("an expression belongs to no statement"))?;
             check_argument(proc, arguments, &stmt, place, bound)?;
+            conversions::refuse_other_arithmetic(proc, place, precision, arguments)?;
             conversions::refuse_narrowing(proc, place, bound, precision, arguments)?;
             if stmt != anchor {
                 let exprs = vec![bound.clone()];
@@ -200,8 +201,8 @@ fn check_argument(proc: &Proc, arguments: &Arguments, stmt: &Path, place: &Path,
     Ok(())
 }
 
-/// The one precision of all operands.
-fn precision(proc: &Proc, arguments: &Arguments, bound: &Expr) -> Result<Precision, Refusal> {
+/// The one precision of all operands; that of the arithmetic around, where only literals are bound.
+fn precision(proc: &Proc, arguments: &Arguments, bound: &Expr, place: &Path) -> Result<Precision, Refusal> {
     let declarations = Declarations::of(proc);
     let mut found = BTreeSet::new();
     visit::each_expr(bound, &mut |node| {
@@ -218,7 +219,9 @@ fn precision(proc: &Proc, arguments: &Arguments, bound: &Expr) -> Result<Precisi
     });
     let concrete: Vec<Precision> = found.iter().copied().filter(|precision| *precision != Precision::R).collect();
     match concrete.as_slice() {
-        [] => Ok(Precision::R),
+        [] if !found.is_empty() => Ok(Precision::R),
+        // `R` is what a literal alone is, so that it can still be set.
+        [] => Ok(conversions::computed_in(proc, place).filter(|own| *own != Precision::F32).unwrap_or(Precision::R)),
         [one] => Ok(*one),
         [one, other, ..] => {
             let message = format!("the operands have the precisions `{}` and `{}`", one.word(), other.word());

@@ -229,9 +229,9 @@ fn decided(op: BinaryOp, lhs: &Expr, rhs: &Expr, scope: &Scope) -> Option<bool> 
 fn data(expr: &Expr) -> Expr {
     let ExprKind::Binary { op, lhs, rhs } = &expr.kind else { return expr.clone() };
     let folded = match (op, number(lhs), number(rhs)) {
-        (BinaryOp::Add, Some(a), Some(b)) => whole(a.checked_add(b), expr),
-        (BinaryOp::Sub, Some(a), Some(b)) => whole(a.checked_sub(b), expr),
-        (BinaryOp::Mul, Some(a), Some(b)) => whole(a.checked_mul(b), expr),
+        (BinaryOp::Add, Some(a), Some(b)) => whole(a.checked_add(b), (a, b), expr),
+        (BinaryOp::Sub, Some(a), Some(b)) => whole(a.checked_sub(b), (a, b), expr),
+        (BinaryOp::Mul, Some(a), Some(b)) => whole(a.checked_mul(b), (a, b), expr),
         (BinaryOp::Add, _, _) if is_real(lhs, 0.0) => Some(rhs.clone()),
         (BinaryOp::Add | BinaryOp::Sub, _, _) if is_real(rhs, 0.0) => Some(lhs.clone()),
         (BinaryOp::Mul, _, _) if is_real(lhs, 1.0) => Some(rhs.clone()),
@@ -256,8 +256,12 @@ fn is_real(expr: &Expr, wanted: f64) -> bool {
     }
 }
 
-fn whole(value: Option<i64>, like: &Expr) -> Option<Expr> {
-    let kind = ExprKind::Const(Const::Int(value?));
+/// A folded literal, where every precision that holds the operands holds it too: `100 + 100` is a value of `i8` after it has
+/// wrapped, `200` is none.
+fn whole(value: Option<i64>, (a, b): (i64, i64), like: &Expr) -> Option<Expr> {
+    let value = value?;
+    let held = (0..=i64::from(i8::MAX)).contains(&value) || (a.min(b).min(0)..=a.max(b).max(0)).contains(&value);
+    let kind = held.then_some(ExprKind::Const(Const::Int(value)))?;
     Some(build::expr(kind, Ty::Data, &like.span))
 }
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
-use crate::cursor::editor::EditResult;
+use crate::cursor::editor::NoSuchPlace;
 use crate::cursor::path::{self, Path};
 use crate::cursor::{BlockPlace, Editor, Place, forward};
 use crate::diagnostic::Refusal;
+use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::{Declaration, Declarations};
-use crate::loop_ir::{Access, Block, Expr, Proc, Stmt, StmtKind, visit};
+use crate::loop_ir::{Access, Block, Proc, Stmt, StmtKind, visit};
+use crate::schedule::conversions;
 use crate::schedule::operators::buffers::staging::{Relation, relate};
 use crate::schedule::operators::buffers::uses::{UseKind, uses};
 use crate::schedule::reads::precisions;
@@ -75,7 +77,12 @@ impl Operator for InlineAssign {
             questions.push(Question::Unchanged { side: Side::Before, from: at.clone(), to, exprs });
         }
         let mut edited = Editor::new(proc);
-        inline(&mut edited, &own, &reads, &write.rhs).map_err(|gone| arguments.bug(gone))?;
+        for read in &reads {
+            conversions::refuse_narrowing(proc, read, &write.rhs, inlining.precision()?, arguments)?;
+            edited.replace_expr(read, write.rhs.clone()).map_err(|gone| arguments.bug(gone))?;
+        }
+        inlining.check_arithmetic(edited.proc(), &reads)?;
+        edited.delete(&own).map_err(|gone| arguments.bug(gone))?;
         // The rest of the block moved up by the assignment.
         let block = BlockPlace { hi: end - 1, ..own.clone() };
         if !block.is_empty() {
@@ -85,13 +92,6 @@ impl Operator for InlineAssign {
         let values = reads.iter().filter_map(|read| forward(&Place::Node(read.clone()), edited.steps())).collect();
         Ok(Proposal::same(edited, Obligation::Proven(questions)).returning(vec![Returned::Many(values)]))
     }
-}
-
-fn inline(edited: &mut Editor, own: &BlockPlace, reads: &[Path], value: &Expr) -> EditResult {
-    for read in reads {
-        edited.replace_expr(read, value.clone())?;
-    }
-    edited.delete(own)
 }
 
 /// What follows the assignment in its block.
@@ -129,6 +129,22 @@ impl Inlining<'_> {
         match self.declarations.get(name) {
             Some(Declaration::Buffer { is_arg: false, .. }) => Ok(()),
             _ => self.refuse(format!("`{name}` is not allocated here, so its value may be read elsewhere")),
+        }
+    }
+
+    fn precision(&self) -> Result<Precision, Refusal> {
+        self.declarations.precision(&self.write.name).ok_or_else(|| self.arguments.bug(NoSuchPlace))
+    }
+
+    /// Literals take the precision of what stands beside them, so a reader that has only them left may compute in another.
+    fn check_arithmetic(&self, replaced: &Proc, reads: &[Path]) -> Result<(), Refusal> {
+        let other =
+            |read: &&Path| conversions::computed_in(self.proc, read) != conversions::computed_in(replaced, read);
+        match reads.iter().find(other) {
+            Some(_) => {
+                self.refuse(format!("without `{}` a statement would compute in another precision", self.write.name))
+            }
+            None => Ok(()),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Access, BinaryOp, Block, Const, DataType, Expr, ExprKind, Proc, StmtKind, build, visit};
+use crate::schedule::conversions;
 use crate::schedule::obligation::ProofStep;
 use crate::schedule::operators::buffers::staging::{Relation, relate};
 use crate::schedule::operators::buffers::uses::{UseKind, uses};
@@ -143,6 +144,8 @@ impl Sum<'_> {
                 }
             }
             let write = Write::at(self.proc, &one.stmt, self.arguments)?;
+            // The product would be taken after the conversion.
+            conversions::refuse(&write, self.proc, self.arguments)?;
             let Some((factor, rest, side)) = product(&write.rhs, &inner, terms.first().map(|term| &term.factor)) else {
                 return self.refuse(format!(
                     "a reduction into `{name}` does not add a product with a factor that the loop keeps"
