@@ -1,5 +1,6 @@
 //! From an empty directory to a pack that a client can verify, and what happens to it afterwards.
 
+use exo_tests::command_line::Sandbox;
 use serde_json::json;
 
 use crate::client;
@@ -144,4 +145,18 @@ fn an_exported_registry_is_complete() {
         assert!(folder.path().join("v1").join(kind).exists(), "{kind}");
     }
     assert_eq!(std::fs::read(folder.path().join("v1/latest")).unwrap(), server.get("/v1/latest").bytes);
+}
+
+/// Two people: one publishes to the server, the other adds by name, with the real client and a cache and trust of its own.
+#[test]
+fn a_user_adds_what_an_author_published() {
+    let server = Server::start();
+    let token = server.token(&server.account("ada"), &["publish-new"], &["*"]);
+    assert_eq!(server.publish(&token, &[Pack::new("base", "1.0.0")])["state"], "published");
+    let mut user = Sandbox::new();
+    user.set("EXO_REGISTRY", &server.url);
+    user.project("");
+    user.run(&["add", "base"]).exits(0).says(&["is visited for the first time"]).prints(&["added base 1.0.0"]);
+    assert!(user.read("work/Exo.lock").contains(&format!("source = \"registry+{}\"", server.url)));
+    user.run(&["install", "--locked"]).exits(0);
 }
