@@ -398,8 +398,7 @@ impl FunctionLowering<'_, '_> {
 
 /// Whether constant arithmetic may leave a narrow target, which compilers warn about unless a cast says so.
 fn may_overflow(rhs: &Expr, target: Precision) -> bool {
-    let narrow = matches!(target, Precision::I8 | Precision::I16 | Precision::Ui8 | Precision::Ui16);
     let mut reads = false;
     computation::data_reads(rhs, &mut |_| reads = true);
-    narrow && !reads && !matches!(rhs.kind, ExprKind::Const(_))
+    target.is_narrow() && !reads && !matches!(rhs.kind, ExprKind::Const(_))
 }

@@ -81,6 +81,11 @@ impl Precision {
         }
     }
 
+    /// An integer that C computes wider than it is stored.
+    pub fn is_narrow(self) -> bool {
+        matches!(self, Precision::I8 | Precision::I16 | Precision::Ui8 | Precision::Ui16)
+    }
+
     pub fn is_float(self) -> bool {
         match self {
             Precision::R | Precision::F16 | Precision::F32 | Precision::F64 | Precision::Bf16 => true,

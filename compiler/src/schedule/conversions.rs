@@ -58,8 +58,9 @@ pub fn refuse_narrowing(
     precision: Precision,
     arguments: &Arguments,
 ) -> Result<(), Refusal> {
-    let narrow = matches!(precision, Precision::I8 | Precision::I16 | Precision::Ui8 | Precision::Ui16);
-    if !narrow || !matches!(bound.kind, ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. }) {
+    if !precision.is_narrow()
+        || !matches!(bound.kind, ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. })
+    {
         return Ok(());
     }
     let stored = place.parent().filter(|_| place.last() == Some(Step::Value)).and_then(|at| path::stmt(proc, &at));

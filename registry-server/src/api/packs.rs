@@ -121,34 +121,40 @@ async fn set_yank(
     Ok(true)
 }
 
+async fn change_yank(
+    service: &Service,
+    caller: &Caller,
+    (name, number): &(String, String),
+    yanked: Option<Withdrawal>,
+) -> Result<StatusCode, ApiError> {
+    let (name, version) = (pack_name(name)?, version(number)?);
+    let lifted = yanked.is_none();
+    let mut turn = change(service, caller, Right::Yank, &name).await?;
+    if !set_yank(&mut turn, &name, &version, yanked).await? {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    let event = match lifted {
+        true => ("unyank", Event::Unyank { name: name.clone(), version }),
+        false => ("yank", Event::Yank { name: name.clone(), version }),
+    };
+    conclude(service, turn, caller, &name, event).await
+}
+
 pub(super) async fn yank(
     State(service): State<Service>,
     caller: Caller,
-    Path((name, number)): Path<(String, String)>,
+    Path(place): Path<(String, String)>,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
-    let (name, version) = (pack_name(&name)?, version(&number)?);
-    let withdrawal = Reason::read(&body)?;
-    let mut turn = change(&service, &caller, Right::Yank, &name).await?;
-    if !set_yank(&mut turn, &name, &version, Some(withdrawal)).await? {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    let event = Event::Yank { name: name.clone(), version };
-    conclude(&service, turn, &caller, &name, ("yank", event)).await
+    change_yank(&service, &caller, &place, Some(Reason::read(&body)?)).await
 }
 
 pub(super) async fn unyank(
     State(service): State<Service>,
     caller: Caller,
-    Path((name, number)): Path<(String, String)>,
+    Path(place): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let (name, version) = (pack_name(&name)?, version(&number)?);
-    let mut turn = change(&service, &caller, Right::Yank, &name).await?;
-    if !set_yank(&mut turn, &name, &version, None).await? {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    let event = Event::Unyank { name: name.clone(), version };
-    conclude(&service, turn, &caller, &name, ("unyank", event)).await
+    change_yank(&service, &caller, &place, None).await
 }
 
 /// Sets or lifts a deprecation; says whether anything changed.
@@ -170,20 +176,29 @@ async fn set_deprecation(rows: &mut Rows, name: &PackName, deprecated: Option<Wi
     Ok(true)
 }
 
+async fn change_deprecation(
+    service: &Service,
+    caller: &Caller,
+    path: &Path<String>,
+    deprecation: Option<Withdrawal>,
+) -> Result<StatusCode, ApiError> {
+    let name = named(path)?;
+    let deprecated = deprecation.is_some();
+    let mut turn = change(service, caller, Right::Yank, &name).await?;
+    if !set_deprecation(&mut turn, &name, deprecation).await? {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    let action = if deprecated { "deprecate" } else { "undeprecate" };
+    conclude(service, turn, caller, &name, (action, Event::Deprecate { name: name.clone(), deprecated })).await
+}
+
 pub(super) async fn deprecate(
     State(service): State<Service>,
     caller: Caller,
     path: Path<String>,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
-    let name = named(&path)?;
-    let withdrawal = Reason::read(&body)?;
-    let mut turn = change(&service, &caller, Right::Yank, &name).await?;
-    if !set_deprecation(&mut turn, &name, Some(withdrawal)).await? {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    let event = Event::Deprecate { name: name.clone(), deprecated: true };
-    conclude(&service, turn, &caller, &name, ("deprecate", event)).await
+    change_deprecation(&service, &caller, &path, Some(Reason::read(&body)?)).await
 }
 
 pub(super) async fn undeprecate(
@@ -191,13 +206,7 @@ pub(super) async fn undeprecate(
     caller: Caller,
     path: Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let name = named(&path)?;
-    let mut turn = change(&service, &caller, Right::Yank, &name).await?;
-    if !set_deprecation(&mut turn, &name, None).await? {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    let event = Event::Deprecate { name: name.clone(), deprecated: false };
-    conclude(&service, turn, &caller, &name, ("undeprecate", event)).await
+    change_deprecation(&service, &caller, &path, None).await
 }
 
 pub(super) async fn owners(State(service): State<Service>, path: Path<String>) -> Result<Json<Value>, ApiError> {

@@ -8,7 +8,6 @@ use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, Path, Step};
 use crate::cursor::{Editor, Place, forward};
 use crate::diagnostic::Refusal;
-use crate::hardware::config::FieldType;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::Declarations;
@@ -19,6 +18,7 @@ use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::buffers::touches;
 use crate::schedule::parallel;
+use crate::schedule::reads::precisions;
 use crate::source::Span;
 use crate::symbol::Sym;
 
@@ -203,20 +203,7 @@ fn check_argument(proc: &Proc, arguments: &Arguments, stmt: &Path, place: &Path,
 
 /// The one precision of all operands; that of the arithmetic around, where only literals are bound.
 fn precision(proc: &Proc, arguments: &Arguments, bound: &Expr, place: &Path) -> Result<Precision, Refusal> {
-    let declarations = Declarations::of(proc);
-    let mut found = BTreeSet::new();
-    visit::each_expr(bound, &mut |node| {
-        if let ExprKind::Read { name, .. } = &node.kind
-            && node.ty == Ty::Data
-        {
-            found.extend(declarations.precision(name));
-        }
-        if let ExprKind::ReadConfig(field) = &node.kind
-            && let FieldType::Data(precision) = field.ty()
-        {
-            found.insert(precision);
-        }
-    });
+    let found = precisions(bound, &Declarations::of(proc));
     let concrete: Vec<Precision> = found.iter().copied().filter(|precision| *precision != Precision::R).collect();
     match concrete.as_slice() {
         [] if !found.is_empty() => Ok(Precision::R),
