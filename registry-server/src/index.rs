@@ -78,16 +78,32 @@ pub(crate) async fn write(
     Ok(())
 }
 
-/// Shows the pointer of the rows as `latest`, unless a newer one is there.
+/// Shows the pointer of the rows as `latest`, unless it or a newer one is there.
+///
+/// A directory has no conditional write, so the turn is taken: of two replicas that show different pointers the later
+/// one in writing must not be the older one, which clients would take for a rollback.
 pub(crate) async fn show_latest(registry: &Registry) -> Result<(), Failure> {
-    let row = sqlx::query("SELECT note, pointer FROM state WHERE id = 1").fetch_one(&registry.rows).await?;
-    let note: String = row.try_get("note")?;
-    let version = unsigned(row.try_get("pointer")?);
-    let newer = |bytes: &[u8]| {
-        let shown = Note::parse(bytes).and_then(|note| Pointer::parse(&note.text));
-        shown.is_ok_and(|shown| shown.version >= version)
-    };
-    registry.blobs.replace(layout::LATEST, note.as_bytes(), newer).await
+    let mut rows = registry.rows.acquire().await?;
+    let (_, version) = signed_pointer(&mut rows).await?;
+    drop(rows);
+    if registry.blobs.get(layout::LATEST).await?.is_some_and(|shown| is_at_least(&shown, version)) {
+        return Ok(());
+    }
+    let mut turn = database::turn(&registry.rows).await?;
+    let (note, version) = signed_pointer(&mut turn).await?;
+    registry.blobs.replace(layout::LATEST, note.as_bytes(), |shown| is_at_least(shown, version)).await?;
+    Ok(turn.commit().await?)
+}
+
+/// The newest pointer of the rows, as a note, and its version.
+async fn signed_pointer(rows: &mut sqlx::AnyConnection) -> Result<(String, u64), Failure> {
+    let row = sqlx::query("SELECT note, pointer FROM state WHERE id = 1").fetch_one(rows).await?;
+    Ok((row.try_get("note")?, unsigned(row.try_get("pointer")?)))
+}
+
+/// Whether a note holds a pointer of this version or a newer one.
+fn is_at_least(note: &[u8], version: u64) -> bool {
+    Note::parse(note).and_then(|note| Pointer::parse(&note.text)).is_ok_and(|shown| shown.version >= version)
 }
 
 /// Signs the pointer anew when half of its life is over, and shows what a crashed replica did not come to show.

@@ -15,6 +15,7 @@ use super::{pack_name, version};
 use crate::access::{self, Caller, Right};
 use crate::chance::{self, signed};
 use crate::error::ApiError;
+use crate::index;
 use crate::publish::admission;
 use crate::publish::declaration::{Declared, Publish, State as Stage, load};
 use crate::publish::{waiting, worker};
@@ -177,6 +178,10 @@ pub(super) async fn state(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
     let publish = own(&service, &caller, &id).await?;
+    if publish.state == Stage::Published {
+        // The rows come first: whoever reads "published" here finds the packs in the index.
+        index::show_latest(&service.registry).await?;
+    }
     let mut answer: Value = if publish.result.is_empty() {
         let packs: Vec<Value> = publish
             .packs

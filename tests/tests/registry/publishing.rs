@@ -160,3 +160,19 @@ fn a_user_adds_what_an_author_published() {
     assert!(user.read("work/Exo.lock").contains(&format!("source = \"registry+{}\"", server.url)));
     user.run(&["install", "--locked"]).exits(0);
 }
+
+/// Rows are committed before the pointer is shown. Whoever reads "published" finds the pack in the index all the same, also
+/// where the server was killed in between.
+#[test]
+fn what_is_called_published_is_in_the_index() {
+    let server = Server::start();
+    let token = server.token(&server.account("ada"), &["publish-new"], &["*"]);
+    let latest = server.path("files/v1/latest");
+    let before = std::fs::read(&latest).unwrap();
+    let id = server.upload(&token, &[Pack::new("base", "1.0.0")], false);
+    server.send("POST", &format!("/api/v1/publish/{id}/commit"), &token, b"").is(202);
+    assert_eq!(server.outcome(&token, &id)["state"], "published");
+    std::fs::write(&latest, before).unwrap();
+    assert_eq!(server.outcome(&token, &id)["state"], "published");
+    client::check(&server, &client::trust(&server, None), "base");
+}
