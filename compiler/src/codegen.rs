@@ -8,6 +8,7 @@ pub mod reach;
 pub mod usage;
 pub mod liveness;
 pub mod intervals;
+pub mod problems;
 pub mod precision;
 pub mod prepare;
 pub mod context;
@@ -110,7 +111,7 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
         }
     }
     if !unit.errors.is_empty() {
-        return Err(unit.errors);
+        return Err(unit.errors.into_diagnostics());
     }
     let mut public = Vec::new();
     let mut forward = Vec::new();
@@ -129,7 +130,7 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
     unit.helpers.retain(|helper| definitions.iter().any(|text| text.contains(helper.name())));
     let sections = source_file::preamble(&mut unit);
     if !unit.errors.is_empty() {
-        return Err(unit.errors);
+        return Err(unit.errors.into_diagnostics());
     }
     Ok(Parts {
         header: header::contents(

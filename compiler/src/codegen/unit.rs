@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::codegen::context::Context;
+use crate::codegen::problems::Problems;
 use crate::codegen::reach::Reach;
 use crate::codegen::usage::Usage;
 use crate::diagnostic::{Diagnostic, Refusal, codes};
@@ -60,7 +61,7 @@ pub struct Unit<'a> {
     pub has_parallel_loop: bool,
     raw: Vec<String>,
     raw_seen: BTreeSet<String>,
-    pub errors: Vec<Diagnostic>,
+    pub errors: Problems,
 }
 
 impl<'a> Unit<'a> {
@@ -80,7 +81,7 @@ impl<'a> Unit<'a> {
             has_parallel_loop: false,
             raw: Vec::new(),
             raw_seen: BTreeSet::new(),
-            errors: Vec::new(),
+            errors: Problems::default(),
         }
     }
 

@@ -254,7 +254,24 @@ impl<'a> Matcher<'a> {
         let first = !self.buffers.contains_key(&at);
         let shape = self.caller.shape(b).ok_or_else(|| Mismatch::new(format!("`{b}` is not a buffer")))?;
         self.meet(at, b, shape.len())?;
-        if first { self.shapes(ty, &shape, b) } else { Ok(()) }
+        if !first {
+            return Ok(());
+        }
+        let formal = self.callee.args.get(at).map(|arg| arg.name.name()).unwrap_or_default();
+        self.shapes(ty, &shape, b).map_err(|mismatch| match shape.len() {
+            rank if rank > 0 && ty.shape.is_empty() => {
+                let word = ty.precision.word();
+                mismatch.hint(format!(
+                    "the parameter `{formal}` is a scalar and is passed whole: put the element into a scalar first, \
+                     `bind_expr(p, \"{b}[_]\", \"t\")`, or declare `{formal}: [{word}][1]` and use `{formal}[0]`"
+                ))
+            }
+            rank if rank != ty.shape.len() => mismatch.hint(format!(
+                "the parameter `{formal}` is a whole buffer; declare it as a window, `[{}][...]`, to pass a part of `{b}`",
+                ty.precision.word()
+            )),
+            _ => mismatch,
+        })
     }
 
     fn shapes(&mut self, f: &DataType, b: &[Expr], name: &Sym) -> Matched {
@@ -274,7 +291,15 @@ impl<'a> Matcher<'a> {
             let callee = fidx.iter().map(|e| self.callee_form(e)).collect::<Result<Vec<_>, _>>()?;
             let caller = bidx.iter().map(|e| self.caller_form(e)).collect::<Result<Vec<_>, _>>()?;
             if callee.len() > caller.len() {
-                return Err(Mismatch::new(format!("`{b}` has fewer dimensions than `{f}`")));
+                let mismatch = Mismatch::new(format!("`{b}` has fewer dimensions than `{f}`"));
+                return Err(match caller.is_empty() {
+                    true => mismatch.hint(format!(
+                        "`{b}` is a scalar and the parameter `{f}` a window: make `{b}` a buffer of one element \
+                         (`expand_dim`, where it is allocated in the proc), or declare `{f}: {}`",
+                        ty.precision.word()
+                    )),
+                    false => mismatch,
+                });
             }
             self.meet(at, b, bidx.len())?.accesses.push(WindowedAccess { callee, caller });
             return Ok(());
