@@ -139,7 +139,7 @@ impl FunctionLowering<'_, '_> {
         let args: Vec<String> = self.proc.args.iter().map(|arg| self.argument_comment(arg, &object)).collect();
         let mut text = format!("// {c_name}(\n{}\n// )\n", args.join(",\n"));
         for waived in self.proc.lineage.waived.iter() {
-            text.push_str(&format!("// waived: {}\n", c_tree::one_line(waived)));
+            text.push_str(&format!("// waived {}\n", c_tree::one_line(&waived.to_string())));
         }
         text
     }
