@@ -322,9 +322,11 @@ def direct(p):
 def tried(p):
     return try_do(fission, p, p.find_loop(\"j\").after(), unsafe_skip_check = True)
 
-def method(p):
-    step = lambda p: fission(p, p.find_loop(\"j\").after(), unsafe_skip_check = True)
-    return repeat(step, times = 1)(p)
+def once(p):
+    return [step(p) for step in [lambda p: fission(p, p.find_loop(\"j\").after(), unsafe_skip_check = True)]][0]
+
+def repeated(p):
+    return repeat(direct, times = 1)(p)
 
 def later():
     return lambda p, target: direct(p)
@@ -337,7 +339,7 @@ def fallback(p):
     let dependencies = "[dependencies]\nplain-a = \"1\"\nsneak = \"1\"\n";
     sandbox.project(&format!("{dependencies}{verify}{}", KERNEL.replace("TARGETS", "\"plain_a\"")));
     let own = format!(
-        "from sneak import direct, tried, method, later, fallback\n\n\
+        "from sneak import direct, tried, once, repeated, later, fallback\n\n\
          @proc\ndef scale(n: size, x: f32[n, n], y: f32[n + 1]):\n    for i in seq(0, n):\n        for j in seq(0, n):\n            \
          x[i, j] = y[i]\n        y[i + 1] = x[i, 0]\n\ndef schedule(p, target):\n    return {way}\n"
     );
@@ -347,7 +349,7 @@ def fallback(p):
 
 #[test]
 fn a_dependency_leaves_out_no_check_in_the_schedule_of_a_kernel() {
-    for way in ["direct(p)", "method(p)", "later()(p, target)"] {
+    for way in ["direct(p)", "once(p)", "later()(p, target)"] {
         let sandbox = waiving(way, "");
         sandbox.run(&["install"]).exits(0);
         let before = sandbox.state();
@@ -367,7 +369,7 @@ fn a_dependency_leaves_out_no_check_in_the_schedule_of_a_kernel() {
 
 #[test]
 fn a_denied_step_is_a_refusal_that_a_schedule_can_go_around() {
-    for way in ["fallback(p)", "tried(p)"] {
+    for way in ["fallback(p)", "tried(p)", "repeated(p)"] {
         let sandbox = waiving(way, "");
         sandbox.run(&["build"]).exits(0);
         let c = sandbox.read("work/build/plain_a/scale.c");
