@@ -23,6 +23,7 @@ pub mod data;
 pub mod call;
 pub mod checked;
 pub mod function;
+pub mod foreign_words;
 pub mod header;
 pub mod source_file;
 pub mod harness;
@@ -34,6 +35,7 @@ mod tests;
 use std::sync::Arc;
 
 use crate::codegen::context::Context;
+use crate::codegen::foreign_words::ForeignWords;
 use crate::codegen::function::FunctionText;
 use crate::codegen::reach::{Function, Reach};
 use crate::codegen::unit::Unit;
@@ -126,6 +128,7 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
     if !unit.errors.is_empty() {
         return Err(unit.errors);
     }
+    unit.foreign = ForeignWords::of(hooks, emulate, &reach, &unit.context);
     let mut public = Vec::new();
     let mut forward = Vec::new();
     let mut definitions = Vec::new();
