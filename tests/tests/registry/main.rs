@@ -4,6 +4,7 @@
 
 mod access;
 mod client;
+mod operations;
 mod postgres;
 mod publishing;
 mod refusals;
