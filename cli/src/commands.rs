@@ -10,6 +10,7 @@ mod cmake_dir;
 mod completions;
 mod composition;
 mod doctor;
+mod examination;
 mod explain;
 mod help;
 mod init;
