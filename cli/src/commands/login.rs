@@ -1,9 +1,9 @@
 //! `exo login` and `exo logout`: a session at a registry, kept where only the user reads it.
 
-use exo_index::candidates::Span;
 use serde_json::{Value, json};
 
 use crate::arguments::{Login, Logout};
+use crate::commands::token::left;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::policy::now;
 use crate::question;
@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &Login, settings: &Settings, terminal: &Terminal) -
     let registry = registries.asked(arguments.at.registry.as_deref())?;
     let api = Api::anonymous(settings, &registry)?;
     let kept = if arguments.token { with_token(api, terminal)? } else { with_password(arguments, &api, terminal)? };
-    let (login, lasts) = (kept.login.clone(), Span(kept.expires.saturating_sub(now())));
+    let (login, lasts) = (kept.login.clone(), left(kept.expires));
     let what = if kept.session { "session" } else { "token" };
     credentials::keep(settings, &registry.url, kept)?;
     if is_overruled(settings, &registries, &registry)? {
@@ -94,7 +94,7 @@ pub(super) fn logout(arguments: &Logout, settings: &Settings, terminal: &Termina
             Ok(Err(refused)) if refused.status == 401 => {}
             Ok(Err(_)) | Err(_) => terminal.warning(&format!(
                 "the registry could not be told; there the session lasts {} more",
-                Span(kept.expires.saturating_sub(now()))
+                left(kept.expires)
             )),
         }
     }

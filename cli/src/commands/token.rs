@@ -58,11 +58,11 @@ fn listed(api: &Api) -> Outcome<Vec<Listed>> {
         .collect())
 }
 
-/// How long something lasts that ends at a time.
-fn left(expires: u64) -> String {
+/// How long something lasts that ends at a time, to the minute.
+pub(super) fn left(expires: u64) -> String {
     match expires.saturating_sub(now()) {
-        0 => "expired".to_string(),
-        left => Span(left).to_string(),
+        0 => "no longer".to_string(),
+        left => Span(left + 59).to_string(),
     }
 }
 
