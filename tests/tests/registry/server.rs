@@ -99,6 +99,16 @@ impl Server {
         self.folder.path().join(path)
     }
 
+    /// Panics unless no upload is left; they are removed right after a publish has ended.
+    #[track_caller]
+    pub(crate) fn keeps_no_upload(&self) {
+        let start = Instant::now();
+        while !self.files("waiting").is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(20), "{:?}", self.files("waiting"));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The files below a folder of the store.
     pub(crate) fn files(&self, folder: &str) -> Vec<PathBuf> {
         fn below(folder: &Path, found: &mut Vec<PathBuf>) {
