@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::analysis;
 pub use crate::contract::{
     COutput, CheckReport, FunctionHelp, InstructionSummary, KernelArgument, KernelOutput, KernelRequest, Limits,
-    OperatorHelp, TestOutcome, TestResult, TraceStep,
+    OperatorHelp, TestOutcome, TestResult, TraceStep, Waiver,
 };
 use crate::diagnostic::Diagnostic;
 use crate::schedule::registry;

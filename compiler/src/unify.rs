@@ -8,6 +8,7 @@
 mod affine;
 mod arguments;
 mod integers;
+mod ranks;
 mod matcher;
 mod shape;
 mod solutions;

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Mismatch;
 use super::affine::{Affine, Atoms, Term};
 use super::shape::same_number;
+use super::{Mismatch, ranks};
 use crate::hardware::config::ConfigField;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::{self, Substitution};
@@ -258,20 +258,7 @@ impl<'a> Matcher<'a> {
             return Ok(());
         }
         let formal = self.callee.args.get(at).map(|arg| arg.name.name()).unwrap_or_default();
-        self.shapes(ty, &shape, b).map_err(|mismatch| match shape.len() {
-            rank if rank > 0 && ty.shape.is_empty() => {
-                let word = ty.precision.word();
-                mismatch.hint(format!(
-                    "the parameter `{formal}` is a scalar and is passed whole: put the element into a scalar first, \
-                     `bind_expr(p, \"{b}[_]\", \"t\")`, or declare `{formal}: [{word}][1]` and use `{formal}[0]`"
-                ))
-            }
-            rank if rank != ty.shape.len() => mismatch.hint(format!(
-                "the parameter `{formal}` is a whole buffer; declare it as a window, `[{}][...]`, to pass a part of `{b}`",
-                ty.precision.word()
-            )),
-            _ => mismatch,
-        })
+        self.shapes(ty, &shape, b).map_err(|mismatch| ranks::whole(mismatch, formal, ty, b, shape.len()))
     }
 
     fn shapes(&mut self, f: &DataType, b: &[Expr], name: &Sym) -> Matched {
@@ -291,15 +278,7 @@ impl<'a> Matcher<'a> {
             let callee = fidx.iter().map(|e| self.callee_form(e)).collect::<Result<Vec<_>, _>>()?;
             let caller = bidx.iter().map(|e| self.caller_form(e)).collect::<Result<Vec<_>, _>>()?;
             if callee.len() > caller.len() {
-                let mismatch = Mismatch::new(format!("`{b}` has fewer dimensions than `{f}`"));
-                return Err(match caller.is_empty() {
-                    true => mismatch.hint(format!(
-                        "`{b}` is a scalar and the parameter `{f}` a window: make `{b}` a buffer of one element \
-                         (`expand_dim`, where it is allocated in the proc), or declare `{f}: {}`",
-                        ty.precision.word()
-                    )),
-                    false => mismatch,
-                });
+                return Err(ranks::too_few(f, &ty, b, caller.len()));
             }
             self.meet(at, b, bidx.len())?.accesses.push(WindowedAccess { callee, caller });
             return Ok(());
