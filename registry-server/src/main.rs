@@ -6,15 +6,20 @@ mod api;
 mod blobs;
 mod chance;
 mod configuration;
+mod contents;
 mod database;
 mod error;
 mod failure;
 mod index;
 mod keys;
 mod operations;
+mod pages;
 mod publish;
 mod registry;
+mod search;
 mod service;
+mod sign_in;
+mod tokens;
 
 use std::process::ExitCode;
 

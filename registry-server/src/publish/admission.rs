@@ -13,6 +13,7 @@ use sqlx::{AnyConnection, Row as _};
 use super::examination::{Examined, diagnostic};
 use super::verification::{Found, api_digest, surface};
 use crate::chance::{signed, unsigned};
+use crate::contents;
 use crate::failure::Failure;
 
 /// Why a name cannot be taken by a new pack; `None` when it can.
@@ -183,6 +184,7 @@ pub(crate) async fn admit(
     .bind(surface(found).into_iter().collect::<Vec<_>>().join("\n"))
     .execute(&mut *rows)
     .await?;
+    contents::keep(&mut *rows, name, &entry.version, found).await?;
     for dependency in &entry.dependencies {
         sqlx::query("INSERT INTO dependencies (name, version, dependency, requirement) VALUES ($1, $2, $3, $4)")
             .bind(name.as_str().to_owned())

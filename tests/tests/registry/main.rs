@@ -4,6 +4,7 @@
 
 mod access;
 mod client;
+mod pages;
 mod postgres;
 mod publishing;
 mod refusals;
