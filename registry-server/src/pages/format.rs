@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn sizes_and_counts() {
-        assert_eq!([bytes(1023), bytes(1536), bytes((3 << 20))], ["1023 B", "1.5 KiB", "3.0 MiB"]);
+        assert_eq!([bytes(1023), bytes(1536), bytes(3 << 20)], ["1023 B", "1.5 KiB", "3.0 MiB"]);
         assert_eq!([count(7), count(1234), count(1_234_567)], ["7", "1\u{202f}234", "1\u{202f}234\u{202f}567"]);
         assert_eq!(encoded("1.0.0+a b"), "1.0.0%2Ba%20b");
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use exo_index::digest::{Blake3, Sha256};
+use exo_index::manifest::PackKind;
 use exo_index::name::PackName;
 use exo_index::registry::look_alike;
 use exo_index::registry::shard::{DependencyEntry, PackEntry, VersionEntry};
@@ -139,6 +140,7 @@ pub(crate) async fn admit(
     rows: &mut AnyConnection,
     pack: &Examined,
     found: &Found,
+    together: &[(Examined, Found)],
     verdict: Sha256,
     login: &str,
     (now, position): (i64, u64),
@@ -167,7 +169,7 @@ pub(crate) async fn admit(
         waived: found.waived.len() as u64,
         claims: found.claims.len() as u64,
         instructions: found.instructions.len() as u64,
-        targets: found.targets.clone(),
+        targets: targets(&mut *rows, pack, found, together).await?,
         verdict: Some(verdict),
         yanked: None,
         log: position,
@@ -195,6 +197,35 @@ pub(crate) async fn admit(
             .await?;
     }
     Ok(entry)
+}
+
+/// The targets that a pack provides or is for, by the names of their packs: `neon`, or `neon.wide` for a target that is not called
+/// `target` there. A pack is for the targets that it depends on.
+async fn targets(
+    rows: &mut AnyConnection,
+    pack: &Examined,
+    found: &Found,
+    together: &[(Examined, Found)],
+) -> Result<Vec<String>, Failure> {
+    let own = &pack.declared.name;
+    let provided = |target: &String| if target == "target" { own.to_string() } else { format!("{own}.{target}") };
+    let mut targets: BTreeSet<String> = found.targets.iter().map(provided).collect();
+    for dependency in &pack.manifest.dependencies {
+        let new = together.iter().find(|(other, _)| other.declared.name == dependency.name);
+        let kind = match new {
+            Some((other, _)) => Some(other.manifest.pack.kind.as_str().to_owned()),
+            None => sqlx::query("SELECT kind FROM packs WHERE name = $1")
+                .bind(dependency.name.as_str().to_owned())
+                .fetch_optional(&mut *rows)
+                .await?
+                .map(|row| row.try_get("kind"))
+                .transpose()?,
+        };
+        if kind.is_some_and(|kind| kind == PackKind::Target.as_str()) {
+            targets.insert(dependency.name.to_string());
+        }
+    }
+    Ok(targets.into_iter().collect())
 }
 
 /// The row of the pack itself: a new one belongs to whoever published it.
