@@ -166,7 +166,7 @@ fn examine(
         templates: report.instructions.into_iter().map(|shown| (shown.c_template, shown.c_global)).collect(),
         c_modules: c_modules(world, sources, &report.raw_c),
         targets: report.targets,
-        waived: report.waived,
+        waived: report.waived.iter().map(ToString::to_string).collect(),
         raw_c: report.raw_c.len(),
         raw_c_digest: raw_c_digest(&report.raw_c),
         skipped: Vec::new(),
@@ -203,7 +203,7 @@ fn count(verdict: &mut Verdict, test: &ModuleId, result: TestResult) {
     }
     verdict.claims.extend(result.claims);
     verdict.claimed_procs.extend(result.proc_digests);
-    for waived in result.waived {
+    for waived in result.waived.iter().map(ToString::to_string) {
         if !verdict.waived.contains(&waived) {
             verdict.waived.push(waived);
         }

@@ -256,7 +256,7 @@ pub(super) async fn show(
     match tab {
         Tab::Readme => readme::page(registry, whole).await,
         Tab::Versions => versions::page(registry, whole).await,
-        Tab::Dependencies => neighbours::dependencies(registry, whole).await,
+        Tab::Dependencies => neighbours::dependencies(&service, whole).await,
         Tab::Dependants => neighbours::dependants(registry, whole).await,
         Tab::Checks => checks::page(registry, whole).await,
         Tab::Sources => sources::page(registry, whole, file).await,

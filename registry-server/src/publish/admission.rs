@@ -11,6 +11,7 @@ use exo_index::version::Version;
 use serde_json::Value;
 use sqlx::{AnyConnection, Row as _};
 
+use super::bundled::Bundled;
 use super::examination::{Examined, diagnostic};
 use super::verification::{Found, api_digest, surface};
 use crate::chance::{signed, unsigned};
@@ -18,11 +19,18 @@ use crate::contents;
 use crate::failure::Failure;
 
 /// Why a name cannot be taken by a new pack; `None` when it can.
-pub(crate) async fn name_refusal(rows: &mut AnyConnection, name: &PackName) -> Result<Option<String>, Failure> {
+pub(crate) async fn name_refusal(
+    rows: &mut AnyConnection,
+    name: &PackName,
+    bundled: &Bundled,
+) -> Result<Option<String>, Failure> {
     if look_alike::is_reserved(name) {
         return Ok(Some(format!("the name `{name}` is reserved")));
     }
-    let mut known = Vec::new();
+    if bundled.0.contains_key(name) {
+        return Ok(Some(format!("the name `{name}` is that of a pack that comes with exo")));
+    }
+    let mut known: Vec<PackName> = bundled.0.keys().cloned().collect();
     for row in sqlx::query("SELECT name FROM packs").fetch_all(&mut *rows).await? {
         known.push(PackName::parse(&row.try_get::<String, _>("name")?)?);
     }
@@ -44,11 +52,12 @@ pub(crate) async fn reasons_against(
     rows: &mut AnyConnection,
     pack: &Examined,
     login: &str,
+    bundled: &Bundled,
 ) -> Result<Vec<Value>, Failure> {
     let declared = &pack.declared;
     let mut reasons = Vec::new();
     if !exists(rows, &declared.name).await? {
-        if let Some(message) = name_refusal(rows, &declared.name).await? {
+        if let Some(message) = name_refusal(rows, &declared.name, bundled).await? {
             reasons.push(diagnostic(declared, "name", message, Some("choose a name that is not close to another")));
         }
         return Ok(reasons);
@@ -140,7 +149,7 @@ pub(crate) async fn admit(
     rows: &mut AnyConnection,
     pack: &Examined,
     found: &Found,
-    together: &[(Examined, Found)],
+    targets: Vec<String>,
     verdict: Sha256,
     login: &str,
     (now, position): (i64, u64),
@@ -169,7 +178,7 @@ pub(crate) async fn admit(
         waived: found.waived.len() as u64,
         claims: found.claims.len() as u64,
         instructions: found.instructions.len() as u64,
-        targets: targets(&mut *rows, pack, found, together).await?,
+        targets,
         verdict: Some(verdict),
         yanked: None,
         log: position,
@@ -201,19 +210,21 @@ pub(crate) async fn admit(
 
 /// The targets that a pack provides or is for, by the names of their packs: `neon`, or `neon.wide` for a target that is not called
 /// `target` there. A pack is for the targets that it depends on.
-async fn targets(
+pub(crate) async fn targets(
     rows: &mut AnyConnection,
     pack: &Examined,
     found: &Found,
     together: &[(Examined, Found)],
+    bundled: &Bundled,
 ) -> Result<Vec<String>, Failure> {
     let own = &pack.declared.name;
     let provided = |target: &String| if target == "target" { own.to_string() } else { format!("{own}.{target}") };
     let mut targets: BTreeSet<String> = found.targets.iter().map(provided).collect();
     for dependency in &pack.manifest.dependencies {
-        let new = together.iter().find(|(other, _)| other.declared.name == dependency.name);
-        let kind = match new {
-            Some((other, _)) => Some(other.manifest.pack.kind.as_str().to_owned()),
+        let new = together.iter().map(|(other, _)| &other.manifest);
+        let known = new.chain(bundled.0.values().map(|pack| &pack.manifest));
+        let kind = match known.into_iter().find(|manifest| manifest.pack.name.value == dependency.name) {
+            Some(manifest) => Some(manifest.pack.kind.as_str().to_owned()),
             None => sqlx::query("SELECT kind FROM packs WHERE name = $1")
                 .bind(dependency.name.as_str().to_owned())
                 .fetch_optional(&mut *rows)

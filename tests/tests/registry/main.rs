@@ -4,10 +4,12 @@
 
 mod access;
 mod browser;
+mod authors;
 mod client;
 mod pages;
 mod pages_in_browser;
 mod postgres;
 mod publishing;
 mod refusals;
+mod sending;
 mod server;

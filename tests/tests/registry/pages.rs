@@ -82,6 +82,10 @@ fn a_pack_is_shown() {
         &["href=\"/packs/base\"", "<code>^1</code>", "Answers of base"],
     );
     has(&page(&server, "/packs/base/dependencies"), &["depends on no other pack"]);
+    let outcome = server.publish(&session, &[Pack::with("tiled", "0.1.0", "neon = \"1\"\n", "one = 1\n")]);
+    assert_eq!(outcome["state"], "published", "{outcome}");
+    has(&page(&server, "/packs/tiled/dependencies"), &["It comes with exo."]);
+    has(&page(&server, "/search?target=neon"), &["1 pack", "href=\"/packs/tiled\""]);
     has(&page(&server, "/packs/base/dependants"), &["href=\"/packs/@ada/answers\""]);
     has(&page(&server, "/packs/base/sources"), &["href=\"/packs/base/sources/src/lib.exo\"", "Exo.toml"]);
     has(&page(&server, "/packs/base/sources/src/lib.exo"), &["id=\"L2\"># more"]);
@@ -123,9 +127,9 @@ fn a_pack_is_shown() {
 fn what_the_checker_saw_is_shown() {
     let server = Server::start();
     let session = server.account("ada");
-    let outcome = server.publish(&session, &[Pack::of_folder("packages/neon", "neon", "1.1.0")]);
+    let outcome = server.publish(&session, &[Pack::of_folder("packages/neon", "@arm/neon", "1.1.0")]);
     assert_eq!(outcome["state"], "published", "{outcome}");
-    let checks = page(&server, "/packs/neon/checks");
+    let checks = page(&server, "/packs/@arm/neon/checks");
     has(
         &checks,
         &[
@@ -133,7 +137,7 @@ fn what_the_checker_saw_is_shown() {
             "{dst_data} = vaddq_f32({lhs_data}, {rhs_data});",
             "src/f32.exo:",
             "not run here",
-            "href=\"/packs/neon/sources/src/memory.exo\"",
+            "href=\"/packs/@arm/neon/sources/src/memory.exo\"",
             "nothing was taken on the author",
         ],
     );
@@ -145,7 +149,7 @@ fn what_the_checker_saw_is_shown() {
     has(&page(&server, path), &[&format!("id=\"L{line}\">def neon_vadd_4xf32(")]);
     let verdict = checks.split('"').find(|part| part.starts_with("/v1/verdict/")).unwrap();
     server.get(verdict).is(200);
-    has(&page(&server, "/search?kind=target&target=neon"), &["1 pack"]);
+    has(&page(&server, "/search?kind=target&target=%40arm%2Fneon"), &["1 pack"]);
 }
 
 /// What a pack says of itself acts nowhere.

@@ -30,12 +30,12 @@ fn look_at(browser: &Browser, page: &str, url: &str) {
 fn stocked() -> Server {
     let server = Server::start();
     let session = server.account("ada");
-    let neon = Pack::of_folder("packages/neon", "neon", "1.1.0");
-    let std = Pack::of_folder("packages/std", "std", "1.0.0");
-    let outcome = server.publish(&session, &[neon, std]);
+    let neon = Pack::of_folder("packages/neon", "@arm/neon", "1.1.0");
+    let conv2d = Pack::of_folder("packages/neon-conv2d", "@arm/neon-conv2d", "1.2.0");
+    let outcome = server.publish(&session, &[neon, conv2d]);
     assert_eq!(outcome["state"], "published", "{outcome}");
     let conv = Pack::with("conv-tiles", "0.1.0", "neon = \"1\"\n", "tile = 4\n\ndef schedule(p):\n    return p\n");
-    let scoped = Pack::with("@ada/tiles", "0.3.0-rc.1", "neon = \"1\"\nstd = \"1\"\n", "tile = 4\n");
+    let scoped = Pack::with("@ada/tiles", "0.3.0-rc.1", "\"@arm/neon\" = \"1\"\nstd = \"1\"\n", "tile = 4\n");
     let outcome = server.publish(&session, &[conv, scoped]);
     assert_eq!(outcome["state"], "published", "{outcome}");
     let library = "tile = 8\n\n# A tile of 8 × 4 fits the registers of every machine that has 32 of them.\ndef schedule(p, rows = 8):\n    return p\n";
@@ -55,14 +55,15 @@ fn pages_are_readable_on_every_screen() {
         ("home", "/"),
         ("search", "/search?q=neon"),
         ("search-none", "/search?q=nothing+at+all&kind=kernel"),
-        ("readme", "/packs/neon"),
+        ("readme", "/packs/@arm/neon"),
         ("versions", "/packs/conv-tiles/versions"),
         ("yanked", "/packs/conv-tiles?version=0.1.0"),
         ("deprecated", "/packs/@ada/tiles/dependencies"),
-        ("dependants", "/packs/neon/dependants"),
-        ("checks", "/packs/neon/checks"),
-        ("sources", "/packs/neon/sources"),
-        ("source", "/packs/neon/sources/src/memory.exo#L5"),
+        ("dependants", "/packs/@arm/neon/dependants"),
+        ("checks", "/packs/@arm/neon/checks"),
+        ("claims", "/packs/@arm/neon-conv2d/checks"),
+        ("sources", "/packs/@arm/neon/sources"),
+        ("source", "/packs/@arm/neon/sources/src/memory.exo#L5"),
         ("compare", "/packs/conv-tiles/compare"),
         ("user", "/users/ada"),
         ("sign-in", "/sign-in"),

@@ -106,6 +106,16 @@ impl Server {
         self.folder.path().join(path)
     }
 
+    /// Panics unless no upload is left; they are removed right after a publish has ended.
+    #[track_caller]
+    pub(crate) fn keeps_no_upload(&self) {
+        let start = Instant::now();
+        while !self.files("waiting").is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(20), "{:?}", self.files("waiting"));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The files below a folder of the store.
     pub(crate) fn files(&self, folder: &str) -> Vec<PathBuf> {
         fn below(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -271,7 +281,7 @@ impl Pack {
         Self::of_files(name, "1.0.0", &[("Exo.toml", &manifest), ("README.md", readme), ("src/lib.exo", library)])
     }
 
-    /// A pack as it stands in a folder of the repository.
+    /// A pack as it stands in a folder of the repository, under another name: that of a bundled pack nobody can take.
     pub(crate) fn of_folder(folder: &str, name: &str, version: &str) -> Self {
         let root = exo_tests::exo::repository().join(folder);
         let mut files = PackFiles::default();
@@ -287,6 +297,11 @@ impl Pack {
                 files.files.insert(name, std::fs::read(path).unwrap());
             }
         }
+        let manifest = String::from_utf8(files.files["Exo.toml"].clone()).unwrap();
+        let named = manifest
+            .lines()
+            .map(|line| if line.starts_with("name = ") { format!("name = \"{name}\"\n") } else { format!("{line}\n") });
+        files.files.insert("Exo.toml".to_owned(), named.collect::<String>().into_bytes());
         Self::of(name, version, &files)
     }
 

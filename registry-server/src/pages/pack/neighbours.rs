@@ -9,6 +9,7 @@ use super::super::trouble::PageError;
 use super::super::visitor::Frame;
 use super::{Shown, Whole};
 use crate::registry::Registry;
+use crate::service::Service;
 
 /// Dependants that are listed.
 const MOST: i64 = 500;
@@ -20,6 +21,8 @@ struct Neighbour {
     requirement: String,
     /// `None` where the pack is not in this registry.
     description: Option<String>,
+    /// It comes with exo.
+    bundled: bool,
 }
 
 #[derive(Template)]
@@ -35,18 +38,19 @@ struct Neighbours<'a> {
     more: bool,
 }
 
-pub(super) async fn dependencies(registry: &Registry, whole: Whole<'_>) -> Result<Response, PageError> {
+pub(super) async fn dependencies(service: &Service, whole: Whole<'_>) -> Result<Response, PageError> {
     let mut neighbours = Vec::new();
     for dependency in &whole.pack.entry.dependencies {
         let found = sqlx::query("SELECT description FROM packs WHERE name = $1")
             .bind(dependency.name.as_str().to_owned())
-            .fetch_optional(&registry.rows)
+            .fetch_optional(&service.registry.rows)
             .await?
             .filter(|_| dependency.registry.is_none());
         neighbours.push(Neighbour {
             name: dependency.name.to_string(),
             requirement: dependency.requirement.to_string(),
             description: found.map(|row| row.try_get("description")).transpose()?,
+            bundled: service.bundled.0.contains_key(&dependency.name),
         });
     }
     let (heading, none) = ("Dependencies", "This version depends on no other pack.");
@@ -69,6 +73,7 @@ pub(super) async fn dependants(registry: &Registry, whole: Whole<'_>) -> Result<
             name: row.try_get("name")?,
             requirement: row.try_get("requirement")?,
             description: Some(row.try_get("description")?),
+            bundled: false,
         });
     }
     let most = usize::try_from(MOST).unwrap_or(usize::MAX);
