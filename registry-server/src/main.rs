@@ -3,6 +3,7 @@
 mod access;
 mod accounts;
 mod api;
+mod backup;
 mod blobs;
 mod chance;
 mod configuration;
@@ -16,6 +17,7 @@ mod operations;
 mod pages;
 mod publish;
 mod registry;
+mod rotation;
 mod search;
 mod service;
 mod sign_in;
@@ -54,5 +56,8 @@ async fn run(command: &Command) -> Result<(), Failure> {
         Command::Doctor(place) => operations::doctor(place).await,
         Command::VerifyAll(place) => operations::verify_all(place).await,
         Command::ExportStatic(arguments) => operations::export_static(arguments).await,
+        Command::Backup(arguments) => backup::backup(arguments).await,
+        Command::Restore(arguments) => backup::restore(arguments).await,
+        Command::RotateKeys(arguments) => rotation::rotate(arguments).await,
     }
 }

@@ -208,7 +208,8 @@ impl Shown {
 
     fn install(&self) -> String {
         let name = self.name();
-        if self.version_query().is_empty() {
+        // A prerelease is chosen only by whoever names it.
+        if self.version_query().is_empty() && !self.entry.version.is_prerelease() {
             return format!("exo add {name}");
         }
         format!("exo add {name}@={}", self.entry.version)

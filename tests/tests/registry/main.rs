@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod access;
-mod browser;
 mod authors;
+mod browser;
 mod client;
+mod operations;
 mod pages;
 mod pages_in_browser;
 mod postgres;

@@ -286,7 +286,9 @@ fn forms_of_others_are_refused() {
             ("sec-fetch-site", "cross-site"),
         ];
         text(&server.send_with("POST", path, "", body(&own).as_bytes(), &foreign).is(403));
-        text(&form(&server, path, &ada, "id=x").is_refused());
+        let answer = form(&server, path, &ada, "id=x");
+        text(&answer);
+        assert!(matches!(answer.status, 403 | 422), "{path}: {}", answer.status);
     }
     // Nobody is signed in by a form of another site, and nobody's session works as a token of the API.
     text(&form(&server, "/sign-in", "", &format!("form_token={own}&login=eve&password=x")).is(403));
