@@ -10,3 +10,4 @@ mod publishing;
 mod refusals;
 mod sending;
 mod server;
+mod several;
