@@ -5,6 +5,7 @@
 mod access;
 mod authors;
 mod client;
+mod operations;
 mod postgres;
 mod publishing;
 mod refusals;
