@@ -14,3 +14,4 @@ mod publishing;
 mod refusals;
 mod sending;
 mod server;
+mod several;
