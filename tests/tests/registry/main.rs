@@ -4,8 +4,11 @@
 
 mod access;
 mod authors;
+mod browser;
 mod client;
 mod operations;
+mod pages;
+mod pages_in_browser;
 mod postgres;
 mod publishing;
 mod refusals;
