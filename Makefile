@@ -45,7 +45,7 @@ bench: setup
 # How time and memory grow with steps and with statements, and where the time goes.
 growth: setup
 	$(CARGO) build --release --locked -p exo-cli -p exo-tests --bin exo --bin growth
-	EXO_TEST_BINARY=$${CARGO_TARGET_DIR:-target}/release/exo $${CARGO_TARGET_DIR:-target}/release/growth
+	EXO_TEST_BINARY=$${CARGO_TARGET_DIR:-target}/release/exo $${CARGO_TARGET_DIR:-target}/release/growth --strict
 
 # Writes docs/reference from the operators.
 reference: setup

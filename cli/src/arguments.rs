@@ -36,7 +36,7 @@ pub(crate) struct Global {
     /// The member of the workspace to work on
     #[arg(short = 'p', long = "pack", global = true, value_name = "PACK", conflicts_with = "workspace")]
     pub(crate) member: Vec<String>,
-    /// All members of the workspace, for check, test, build and package
+    /// All members of the workspace, for check, test, build, package and publish
     #[arg(long, global = true)]
     pub(crate) workspace: bool,
     /// Raise or lower limits of evaluation: steps=N, depth=N, memory=MiB, seconds=N, solver=N
@@ -119,6 +119,20 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Make the archive of this pack that others would get, and check that it can be published
     Package(Package),
+    /// Publish this pack, or several members of a workspace at once, to a registry
+    Publish(Publish),
+    /// Take a version back, so that nobody newly chooses it
+    Yank(Yank),
+    /// Say that a pack is not kept up any more
+    Deprecate(Deprecate),
+    /// Say who may publish and change a pack
+    Owner(Owner),
+    /// Log in at a registry
+    Login(Login),
+    /// End what `exo login` began
+    Logout(Logout),
+    /// Make and take back tokens, for machines that publish
+    Token(Token),
     /// Put copies of all locked packs into the project, and use them from there
     Vendor(Vendor),
     /// Put Exo.lock and all of its packs into one file, for `exo install --bundle`
@@ -138,6 +152,12 @@ pub(crate) enum Command {
     /// The child process that verifies one pack; reads a request from stdin
     #[command(name = "__verify", hide = true)]
     VerifyChild,
+    /// For a registry: writes the archives of the packs that come with exo into a folder
+    #[command(name = "__packs", hide = true)]
+    WritePacks {
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 #[derive(Clone, Debug, Args)]
@@ -327,6 +347,184 @@ pub(crate) struct Package {
     /// Folder for the archive; build/package in the project when left out
     #[arg(short, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Which registry a command talks to.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct At {
+    /// The registry, by its name in the configuration or its URL; the one in use when left out
+    #[arg(long, value_name = "REGISTRY")]
+    pub(crate) registry: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Publish {
+    /// Let the registry check everything, and publish nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Yank {
+    /// The version, such as `neon@1.1.0`
+    #[arg(value_name = "PACK@VERSION")]
+    pub(crate) version: String,
+    /// Let it be chosen again
+    #[arg(long, conflicts_with_all = ["reason", "replacement"])]
+    pub(crate) undo: bool,
+    #[command(flatten)]
+    pub(crate) why: Why,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Deprecate {
+    /// Name of the pack
+    #[arg(value_name = "PACK")]
+    pub(crate) pack: String,
+    /// Say that it is kept up after all
+    #[arg(long, conflicts_with_all = ["reason", "replacement"])]
+    pub(crate) undo: bool,
+    #[command(flatten)]
+    pub(crate) why: Why,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+/// What users of the pack are told.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Why {
+    /// One line that users of the pack are shown
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// What to use instead
+    #[arg(long, value_name = "PACK")]
+    pub(crate) replacement: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Owner {
+    #[command(subcommand)]
+    pub(crate) action: OwnerAction,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum OwnerAction {
+    /// Print the logins of the owners
+    List {
+        /// Name of the pack
+        #[arg(value_name = "PACK")]
+        pack: String,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Let somebody publish and change the pack too
+    Add {
+        /// Name of the pack
+        #[arg(value_name = "PACK")]
+        pack: String,
+        /// Their login at the registry
+        #[arg(value_name = "LOGIN")]
+        login: String,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Let somebody do so no more
+    Remove {
+        /// Name of the pack
+        #[arg(value_name = "PACK")]
+        pack: String,
+        /// Their login at the registry
+        #[arg(value_name = "LOGIN")]
+        login: String,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Login {
+    /// Your login at the registry; asked for when left out
+    #[arg(value_name = "LOGIN")]
+    pub(crate) login: Option<String>,
+    /// Make the account first
+    #[arg(long)]
+    pub(crate) create: bool,
+    /// The one-time code for the new account, where the registry asks for one
+    #[arg(long, value_name = "CODE", requires = "create")]
+    pub(crate) code: Option<String>,
+    /// Keep a token that was made elsewhere, which is read from standard input
+    #[arg(long, conflicts_with_all = ["create", "login"])]
+    pub(crate) token: bool,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Logout {
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Token {
+    #[command(subcommand)]
+    pub(crate) action: TokenAction,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum TokenAction {
+    /// List your tokens and what they are for
+    List {
+        #[command(flatten)]
+        at: At,
+    },
+    /// Make a token and print it, this once
+    Create(CreateToken),
+    /// Take a token back
+    Revoke {
+        /// Its id or its name
+        #[arg(value_name = "TOKEN")]
+        token: String,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CreateToken {
+    /// What you know it by
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// What it may do
+    #[arg(long = "right", value_enum, value_name = "RIGHT", value_delimiter = ',', required = true)]
+    pub(crate) rights: Vec<Right>,
+    /// Names of the packs it is for, in which `*` stands for anything
+    #[arg(long = "for", value_name = "PACKS", value_delimiter = ',', required = true)]
+    pub(crate) packs: Vec<String>,
+    /// How long it lasts
+    #[arg(long, value_name = "DAYS", default_value_t = 90)]
+    pub(crate) days: u32,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+/// What a token may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Right {
+    /// Publish packs that the registry does not have yet
+    PublishNew,
+    /// Publish versions of packs that it has
+    PublishUpdate,
+    /// Yank and deprecate
+    Yank,
+    /// Add and remove owners
+    Owners,
+    /// What administrators may
+    Admin,
 }
 
 #[derive(Clone, Debug, Args)]

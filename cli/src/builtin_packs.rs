@@ -18,9 +18,9 @@ use exo_index::name::PackName;
 use exo_index::version::Version;
 
 use crate::disk_world::content_of_folder;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 use crate::policy::now;
-use crate::registry::configuration::configured;
+use crate::registry::configuration::Registries;
 use crate::registry::{Elsewhere, packs_of};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -113,7 +113,7 @@ impl Registry {
         lock: Option<&Lockfile>,
     ) -> Outcome<()> {
         let mut open: Vec<PackName> = names.into_iter().cloned().collect();
-        let Some(place) = configured(settings)?.filter(|_| !open.is_empty()) else {
+        let Some(place) = Registries::read(settings)?.in_use()?.filter(|_| !open.is_empty()) else {
             return Ok(());
         };
         let client = Arc::new(place.open(settings, terminal)?);
@@ -209,6 +209,17 @@ impl Registry {
                 .or_else(|| versions.values().next_back())
         })
     }
+}
+
+/// Writes the archive of every pack that comes with exo into a folder.
+pub(crate) fn write_archives(settings: &Settings, folder: &Path) -> Outcome<Exit> {
+    let registry = Registry::open(settings)?;
+    for pack in registry.packs.values().flat_map(BTreeMap::values) {
+        if let Archive::Here(bytes) = &pack.archive {
+            crate::filesystem::write_plain(&folder.join(pack.sha256.to_string()), bytes)?;
+        }
+    }
+    Ok(Exit::Done)
 }
 
 /// A pack that came with the program has neither an age nor anything against it.

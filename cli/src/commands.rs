@@ -10,16 +10,20 @@ mod cmake_dir;
 mod completions;
 mod composition;
 mod doctor;
+mod examination;
 mod explain;
 mod help;
 mod init;
 mod install;
+mod login;
 mod members;
 mod new;
 mod outdated;
 mod output_manifest;
+mod owner;
 mod pack_page;
 mod package;
+mod publish;
 mod ready;
 mod remove;
 mod run;
@@ -27,11 +31,13 @@ mod search;
 mod show;
 pub(crate) mod templates;
 mod test;
+mod token;
 mod tree;
 mod update;
 mod vendor;
 mod verify;
 mod why;
+mod yank;
 
 use crate::arguments::Command;
 use crate::failure::{Exit, Outcome};
@@ -40,7 +46,13 @@ use crate::terminal::Terminal;
 
 /// Does what was asked, for each member of the workspace that was asked for.
 pub(crate) fn dispatch(command: Command, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    match members::selected(&command, settings)? {
+    let selected = members::selected(&command, settings)?;
+    if let Command::Publish(arguments) = &command {
+        // All or nothing, so it is one publish and not one for each.
+        let members = selected.map_or_else(|| vec![settings.clone()], |some| some.into_iter().map(|of| of.1).collect());
+        return publish::run(arguments, &members, settings, terminal);
+    }
+    match selected {
         Some(members) => members::each(members, terminal, |settings| dispatch_one(command.clone(), settings, terminal)),
         None => dispatch_one(command, settings, terminal),
     }
@@ -61,6 +73,13 @@ fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> O
         Command::Search(arguments) => search::run(&arguments.words, settings, terminal),
         Command::Audit(arguments) => audit::run(&arguments, settings, terminal),
         Command::Package(arguments) => package::run(&arguments, settings, terminal),
+        Command::Publish(arguments) => publish::run(&arguments, std::slice::from_ref(settings), settings, terminal),
+        Command::Yank(arguments) => yank::run(&arguments, settings, terminal),
+        Command::Deprecate(arguments) => yank::deprecate(&arguments, settings, terminal),
+        Command::Owner(arguments) => owner::run(&arguments, settings, terminal),
+        Command::Login(arguments) => login::run(&arguments, settings, terminal),
+        Command::Logout(arguments) => login::logout(&arguments, settings, terminal),
+        Command::Token(arguments) => token::run(&arguments, settings, terminal),
         Command::Vendor(arguments) => vendor::run(&arguments, settings, terminal),
         Command::Bundle(arguments) => vendor::bundle(&arguments, settings, terminal),
         Command::Completions(arguments) => completions::run(&arguments, terminal),
@@ -77,6 +96,7 @@ fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> O
         Command::Doctor => doctor::run(settings, terminal),
         Command::Help(arguments) => help::run(&arguments, settings, terminal),
         Command::Explain(arguments) => explain::run(&arguments, terminal),
+        Command::WritePacks { folder } => crate::builtin_packs::write_archives(settings, &folder),
         Command::VerifyChild => crate::install::verification_child::run(terminal),
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct WorldPack {
     /// What its tests may import besides.
     pub(crate) dev_dependencies: BTreeMap<String, String>,
     pub(crate) location: Location,
+    /// The name to allow in a manifest, where steps of this pack may not leave out their check.
+    pub(crate) waivers_denied: Option<String>,
     /// Diagnostics print this before the path inside the pack; empty for the project itself.
     pub(crate) display_prefix: String,
 }
@@ -44,6 +46,7 @@ struct OpenPack {
     dependencies: BTreeMap<String, String>,
     dev_dependencies: BTreeMap<String, String>,
     content: Content,
+    waivers_denied: Option<String>,
     display_prefix: String,
 }
 
@@ -99,6 +102,7 @@ impl DiskWorld {
                     dependencies: pack.dependencies,
                     dev_dependencies: pack.dev_dependencies,
                     content,
+                    waivers_denied: pack.waivers_denied,
                     display_prefix: pack.display_prefix,
                 },
             );
@@ -255,6 +259,10 @@ impl World for DiskWorld {
         // Editors of one system put a byte order mark first, which says nothing in UTF-8.
         let text = text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text);
         Ok(SourceFile::new(display, text))
+    }
+
+    fn denies_waivers_of(&self, pack: &str) -> Option<String> {
+        self.packs.get(pack)?.waivers_denied.clone()
     }
 }
 

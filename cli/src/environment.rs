@@ -3,6 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::registry::credentials::Secret;
+
+/// The variable with a token, which no other process is to see.
+pub(crate) const TOKEN: &str = "EXO_TOKEN";
+
 /// One variable: its name and what it does, as `exo help environment` prints it.
 pub(crate) struct Variable {
     pub(crate) name: &'static str,
@@ -14,7 +19,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
     Variable { name: "EXO_CACHE_DIR", meaning: "folder of the cache, instead of $XDG_CACHE_HOME/exo" },
     Variable { name: "XDG_CACHE_HOME", meaning: "parent of the cache folder; $HOME/.cache when unset" },
     Variable { name: "EXO_REGISTRY", meaning: "the registry in use: its URL, or its name in the configuration" },
-    Variable { name: "XDG_CONFIG_HOME", meaning: "parent of exo/config.toml; $HOME/.config when unset" },
+    Variable { name: TOKEN, meaning: "token for the registry in use, instead of what `exo login` keeps" },
+    Variable {
+        name: "XDG_CONFIG_HOME",
+        meaning: "parent of exo/config.toml and exo/credentials.toml; $HOME/.config when unset",
+    },
     Variable {
         name: "XDG_DATA_HOME",
         meaning: "parent of exo/trust, what was seen of registries; $HOME/.local/share when unset",
@@ -50,6 +59,7 @@ pub(crate) struct Environment {
     pub(crate) xdg_cache_home: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
     pub(crate) registry: Option<String>,
+    pub(crate) token: Option<Secret>,
     pub(crate) xdg_config_home: Option<PathBuf>,
     pub(crate) xdg_data_home: Option<PathBuf>,
     pub(crate) jobs: Option<String>,
@@ -78,6 +88,7 @@ impl Environment {
             xdg_cache_home: path("XDG_CACHE_HOME"),
             home: path("HOME"),
             registry: text("EXO_REGISTRY"),
+            token: text(TOKEN).map(|token| Secret::new(token.trim())),
             xdg_config_home: path("XDG_CONFIG_HOME"),
             xdg_data_home: path("XDG_DATA_HOME"),
             jobs: text("EXO_JOBS"),

@@ -35,6 +35,10 @@ impl World for Timed {
         self.world.source(module)
     }
 
+    fn denies_waivers_of(&self, pack: &str) -> Option<String> {
+        self.world.denies_waivers_of(pack)
+    }
+
     fn expired(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() > until) || self.world.expired()
     }

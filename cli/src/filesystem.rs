@@ -2,8 +2,9 @@
 
 pub(crate) mod journal;
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,11 +107,20 @@ pub(crate) fn create_directory(path: &Path) -> Outcome<()> {
     step().and_then(|()| fs::create_dir_all(path)).map_err(|error| failure("create the folder", path, &error))
 }
 
+/// The permissions of most files; the user's mask takes from them.
+const PUBLIC: u32 = 0o666;
+/// The permissions of a file with secrets.
+const PRIVATE: u32 = 0o600;
+
 /// Writes a file and waits until it is on the disk; leaves nothing when that fails.
 pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    write_with(path, bytes, PUBLIC)
+}
+
+fn write_with(path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
     let write = || {
         step()?;
-        let mut file = File::create(path)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)?;
         step()?;
         file.write_all(bytes)?;
         step()?;
@@ -164,8 +174,23 @@ pub(crate) fn beside(path: &Path) -> PathBuf {
 
 /// Replaces a file: readers see the old content or the new one, also when the process is killed.
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    replace(path, bytes, PUBLIC)
+}
+
+/// Like [`write_atomic`], for secrets: the file is its owner's from its first moment on.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    replace(path, bytes, PRIVATE)
+}
+
+/// Whether a file is anybody's but its owner's to read or write.
+pub(crate) fn is_open_to_others(path: &Path) -> Outcome<bool> {
+    let metadata = fs::metadata(path).map_err(|error| failure("look at", path, &error))?;
+    Ok(metadata.permissions().mode() & 0o077 != 0)
+}
+
+fn replace(path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
     let temporary = beside(path);
-    write_synced(&temporary, bytes)?;
+    write_with(&temporary, bytes, mode)?;
     if let Err(failed) = rename(&temporary, path) {
         let _ = fs::remove_file(&temporary);
         return Err(failed);
@@ -231,6 +256,17 @@ mod tests {
         write_atomic(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(files_below(folder.path()).unwrap(), ["a"]);
+    }
+
+    #[test]
+    fn a_private_file_is_its_owners() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_private(&path, b"one").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(!is_open_to_others(&path).unwrap());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(is_open_to_others(&path).unwrap());
     }
 
     #[test]

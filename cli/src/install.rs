@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use exo_compiler::diagnostic::codes;
 use exo_index::manifest::Manifest;
+use exo_index::name::PackName;
 
 use crate::cache::Cache;
 use crate::disk_world::WorldPack;
@@ -56,8 +57,7 @@ pub(crate) fn install(
 
 /// Waived obligations of a dependency are the user's to accept, by name.
 fn deny_waived(manifest: &Manifest, instance: &Instance, verdict: &Verdict) -> Outcome<()> {
-    let accepted = manifest.allow_unsafe.iter().any(|allowed| allowed.value == instance.name);
-    if verdict.waived.is_empty() || accepted {
+    if verdict.waived.is_empty() || accepts_waivers(manifest, &instance.name) {
         return Ok(());
     }
     let mut failure = Failure::verification(format!(
@@ -75,7 +75,15 @@ fn deny_waived(manifest: &Manifest, instance: &Instance, verdict: &Verdict) -> O
         .hint(format!("if you trust them, add this to Exo.toml:\n[verify]\nallow-unsafe = [\"{}\"]", instance.name)))
 }
 
-/// The packs of a plan as the compiler's world sees them.
-pub(crate) fn world_packs(instances: &[Instance]) -> Vec<WorldPack> {
-    instances.iter().map(Instance::world_pack).collect()
+fn accepts_waivers(manifest: &Manifest, pack: &PackName) -> bool {
+    manifest.allow_unsafe.iter().any(|allowed| allowed.value == *pack)
+}
+
+/// The packs of a plan as the compiler's world sees them, where their code runs in the user's project.
+pub(crate) fn world_packs(instances: &[Instance], manifest: &Manifest) -> Vec<WorldPack> {
+    let pack = |instance: &Instance| {
+        let denied = (!accepts_waivers(manifest, &instance.name)).then(|| instance.name.to_string());
+        WorldPack { waivers_denied: denied, ..instance.world_pack() }
+    };
+    instances.iter().map(pack).collect()
 }

@@ -17,6 +17,7 @@ mod memory_limit;
 mod packaging;
 mod policy;
 mod project;
+mod question;
 mod registry;
 mod report;
 mod settings;

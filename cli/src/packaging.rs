@@ -11,7 +11,7 @@ use crate::cache::Cache;
 use crate::cache::tree::Tree;
 use crate::commands::templates;
 use crate::disk_world::content_of_folder;
-use crate::failure::{Failure, Outcome, count};
+use crate::failure::{Exit, Failure, Outcome, count};
 use crate::install::plan::{self, Instance};
 use crate::install::verdict::Verdict;
 use crate::install::verification;
@@ -97,8 +97,18 @@ impl Packed {
         let files: Vec<(String, Vec<u8>)> = files.files.into_iter().collect();
         Tree::store(&cache, &self.archive.tree, &files)?;
         let mut instances = plan::plan(settings, terminal, &cache, project, &project.manifest)?.instances;
+        verification::verify_all(settings, terminal, &cache, &instances, true)?;
         instances.push(Instance::of_archive(project, &cache, self.archive.tree)?);
-        let mut verified = verification::verify_all(settings, terminal, &cache, &instances, true)?;
+        // What it depends on stands, so what fails here is the author's own.
+        let own = |mut failed: Box<Failure>| {
+            if failed.exit == Exit::VerificationFailed {
+                failed.notes.clear();
+                failed.hints.clear();
+                failed = failed.hint("mend what is shown above; `exo check` and `exo test` show it too");
+            }
+            failed
+        };
+        let mut verified = verification::verify_all(settings, terminal, &cache, &instances, true).map_err(own)?;
         match verified.pop() {
             Some(own) => Ok(own.verdict),
             None => Err(Failure::bug("verification gave no verdict")),

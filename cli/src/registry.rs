@@ -1,7 +1,10 @@
-//! Registries elsewhere: which one is configured, and packs of it with every check of `docs/registry-protocol.md`.
+//! Registries elsewhere: which are configured, packs of them with every check of `docs/registry-protocol.md`, and their API.
 
+pub(crate) mod api;
 pub(crate) mod client;
 pub(crate) mod configuration;
+pub(crate) mod credentials;
+pub(crate) mod sending;
 pub(crate) mod transport;
 
 #[cfg(test)]

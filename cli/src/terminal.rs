@@ -133,6 +133,11 @@ impl Terminal {
         if self.color { format!("{color}{text}{PLAIN}") } else { text.to_string() }
     }
 
+    /// A question, after which the answer is typed on the same line.
+    pub(crate) fn prompt(&self, text: &str) {
+        self.error_text(text);
+    }
+
     /// What is being done: a verb and its object.
     pub(crate) fn status(&self, verb: &str, what: &str) {
         if self.loudness >= Loudness::Normal {

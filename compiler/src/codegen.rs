@@ -24,6 +24,7 @@ pub mod data;
 pub mod call;
 pub mod checked;
 pub mod function;
+pub mod foreign_words;
 pub mod header;
 pub mod source_file;
 pub mod harness;
@@ -35,13 +36,14 @@ mod tests;
 use std::sync::Arc;
 
 use crate::codegen::context::Context;
+use crate::codegen::foreign_words::ForeignWords;
 use crate::codegen::function::FunctionText;
 use crate::codegen::reach::{Function, Reach};
 use crate::codegen::unit::Unit;
 use crate::diagnostic::Diagnostic;
 use crate::hardware::memory::Hooks;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::procedure::Proc;
+use crate::loop_ir::procedure::{Proc, Waiver};
 
 /// How C is to be made.
 #[derive(Clone, Debug)]
@@ -60,6 +62,8 @@ pub struct Output {
     pub c: String,
     pub header: String,
     pub raw_c: Vec<String>,
+    /// Checks that were left out on the way to what the files hold, each once.
+    pub waived: Vec<Waiver>,
 }
 
 /// Compiles `procs`, which become public functions, with everything that they call.
@@ -73,6 +77,7 @@ pub fn compile(procs: &[Arc<Proc>], options: &Options, hooks: &dyn Hooks) -> Res
         c: format!("{}{}", source_file::include(&options.header_name), parts.source),
         header: header::file(&options.header_name, &parts.header),
         raw_c: parts.raw_c,
+        waived: parts.waived,
     })
 }
 
@@ -90,6 +95,17 @@ struct Parts {
     header: String,
     source: String,
     raw_c: Vec<String>,
+    waived: Vec<Waiver>,
+}
+
+fn waivers(reach: &Reach) -> Vec<Waiver> {
+    let mut waived: Vec<Waiver> = Vec::new();
+    for waiver in reach.functions.iter().flat_map(|function| function.proc.lineage.waived.iter()) {
+        if !waived.contains(waiver) {
+            waived.push(waiver.clone());
+        }
+    }
+    waived
 }
 
 fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hooks) -> Result<Parts, Vec<Diagnostic>> {
@@ -113,6 +129,7 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
     if !unit.errors.is_empty() {
         return Err(unit.errors);
     }
+    unit.foreign = ForeignWords::of(hooks, emulate, &reach, &unit.context);
     let mut public = Vec::new();
     let mut forward = Vec::new();
     let mut definitions = Vec::new();
@@ -141,5 +158,6 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
         ),
         source: source_file::contents(&sections, &forward, &definitions),
         raw_c: unit.take_raw(),
+        waived: waivers(&reach),
     })
 }

@@ -1,6 +1,7 @@
 //! What is asked of a compilation and what it answers: limits, reports, kernels, tests.
 
 use crate::diagnostic::Diagnostic;
+pub use crate::loop_ir::Waiver;
 use crate::source::ModuleId;
 
 /// Bounds of one evaluation. Exceeding one is a diagnostic that names it, never a crash.
@@ -39,8 +40,8 @@ pub struct CheckReport {
     pub instructions: Vec<InstructionSummary>,
     pub memories: Vec<String>,
     pub targets: Vec<String>,
-    /// One line for each waived obligation: operator, proc, place.
-    pub waived: Vec<String>,
+    /// Obligations that were waived while the modules were evaluated.
+    pub waived: Vec<Waiver>,
     /// Every piece of raw C in the modules (templates, globals, and the source of C-producing functions), in order.
     pub raw_c: Vec<String>,
 }
@@ -67,7 +68,7 @@ pub struct TestResult {
     pub skipped_parts: Vec<String>,
     /// Digest (hex) of every proc that a claim produced.
     pub proc_digests: Vec<String>,
-    pub waived: Vec<String>,
+    pub waived: Vec<Waiver>,
 }
 
 /// A value that a kernel entry passes to its schedule.
@@ -112,7 +113,7 @@ pub struct KernelOutput {
     /// The algorithm before any step, printed.
     pub algorithm: String,
     pub trace: Vec<TraceStep>,
-    pub waived: Vec<String>,
+    pub waived: Vec<Waiver>,
     /// The kernel equals its algorithm only up to a change of precision.
     pub up_to_precision: bool,
     /// Configuration fields, as `Config.field`, that the kernel may leave different from its algorithm.
@@ -132,6 +133,7 @@ pub struct KernelOutput {
 pub struct COutput {
     pub c: String,
     pub header: String,
+    pub waived: Vec<Waiver>,
     pub modules: Vec<ModuleId>,
 }
 

@@ -19,7 +19,7 @@ pub mod configuration;
 
 pub use block::Block;
 pub use expression::{Access, BinaryOp, Const, Expr, ExprKind, ExprNode};
-pub use procedure::{Arg, ArgType, Committed, Lineage, Proc};
+pub use procedure::{Arg, ArgType, Committed, Lineage, Proc, Waiver};
 pub use statement::{ConfigUse, LoopMode, Stmt, StmtKind, StmtNode};
 pub use summary::NameFilter;
 pub use types::{Control, DataType, Ty};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::analysis;
 pub use crate::contract::{
     COutput, CheckReport, InstructionSummary, KernelArgument, KernelOutput, KernelRequest, Limits, OperatorHelp,
-    TestOutcome, TestResult, TraceStep,
+    TestOutcome, TestResult, TraceStep, Waiver,
 };
 use crate::diagnostic::Diagnostic;
 use crate::schedule::registry;

@@ -1,5 +1,6 @@
 //! The only ways to the outside: module text comes through [`World`], C programs run through [`CRunner`].
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::profile::Profile;
@@ -26,6 +27,10 @@ pub trait World: Send + Sync {
 
     /// The text of a module that `resolve` returned or that the caller named.
     fn source(&self, module: &ModuleId) -> Result<Arc<SourceFile>, ImportError>;
+
+    /// Whether steps in code of this pack may not leave out their check (`unsafe_skip_check`): then the name under which
+    /// a manifest allows it. The empty pack is code of none: a file of the user's own, or the command line.
+    fn denies_waivers_of(&self, pack: &str) -> Option<String>;
 
     /// Whether the time for this compilation is over. Asked now and then during evaluation.
     fn expired(&self) -> bool {
@@ -90,7 +95,8 @@ pub trait CRunner: Send + Sync {
 /// A world of modules held in memory, for tests and single files.
 #[derive(Default)]
 pub struct MemoryWorld {
-    modules: std::collections::BTreeMap<ModuleId, Arc<SourceFile>>,
+    modules: BTreeMap<ModuleId, Arc<SourceFile>>,
+    never_waive: BTreeSet<String>,
 }
 
 impl MemoryWorld {
@@ -101,6 +107,12 @@ impl MemoryWorld {
     pub fn with(mut self, module: ModuleId, text: &str) -> Self {
         let name = format!("{module}.exo");
         self.modules.insert(module, SourceFile::new(name, text));
+        self
+    }
+
+    /// Denies a pack steps without their check.
+    pub fn denying_waivers(mut self, pack: &str) -> Self {
+        self.never_waive.insert(pack.to_string());
         self
     }
 }
@@ -130,5 +142,9 @@ impl World for MemoryWorld {
             .get(module)
             .cloned()
             .ok_or_else(|| ImportError::Unreadable { module: module.clone(), reason: "no such module".into() })
+    }
+
+    fn denies_waivers_of(&self, pack: &str) -> Option<String> {
+        self.never_waive.get(pack).cloned()
     }
 }

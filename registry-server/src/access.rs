@@ -72,19 +72,25 @@ impl Caller {
     /// Whether the token is good for a right on a pack.
     pub(crate) fn may(&self, right: Right, pack: &PackName) -> Result<(), ApiError> {
         if !self.session && !self.rights.contains(&right) {
-            return Err(ApiError::forbidden(format!("the token lacks the right `{right}`"))
-                .hint(format!("make a token with the right `{right}`")));
+            return Err(ApiError::forbidden(format!("the token lacks the right `{right}`")).hint(format!(
+                "`exo token create NAME --right {right} --for {pack}` makes one that has it, after `exo login`"
+            )));
         }
         if !self.session && !self.packs.iter().any(|glob| matches(glob, pack.as_str())) {
-            return Err(ApiError::forbidden(format!("the token is not for `{pack}`"))
-                .hint("make a token whose globs cover that name"));
+            return Err(ApiError::forbidden(format!("the token is not for `{pack}`")).hint(format!(
+                "`exo token create NAME --right {right} --for {pack}` makes one that is, after `exo login`"
+            )));
         }
         Ok(())
     }
 
     /// Whether this is a session, which alone may change the account.
     pub(crate) fn must_be_session(&self) -> Result<(), ApiError> {
-        if self.session { Ok(()) } else { Err(ApiError::forbidden("this needs a session, not a token").hint("log in")) }
+        if self.session {
+            Ok(())
+        } else {
+            Err(ApiError::forbidden("this needs a session, not a token").hint("log in with `exo login`"))
+        }
     }
 
     /// Whether the caller may act as owner of a pack.
@@ -98,7 +104,8 @@ impl Caller {
         if owns.is_some() || as_administrator {
             return Ok(());
         }
-        Err(ApiError::forbidden(format!("`{}` does not own `{pack}`", self.login)))
+        Err(ApiError::forbidden(format!("`{}` does not own `{pack}`", self.login))
+            .hint(format!("an owner can change that: `exo owner list {pack}`, `exo owner add {pack} {}`", self.login)))
     }
 }
 
@@ -164,6 +171,16 @@ async fn caller(rows: &AnyPool, token: &str) -> Result<Option<Caller>, Failure> 
     }))
 }
 
+/// Whether a token was good once, and its time is over.
+async fn has_expired(rows: &AnyPool, token: &str) -> Result<bool, Failure> {
+    let found = sqlx::query("SELECT id FROM tokens WHERE hash = $1 AND expires <= $2")
+        .bind(chance::stored(token))
+        .bind(chance::now()?)
+        .fetch_optional(rows)
+        .await?;
+    Ok(found.is_some())
+}
+
 impl FromRequestParts<Service> for Caller {
     type Rejection = ApiError;
 
@@ -173,7 +190,14 @@ impl FromRequestParts<Service> for Caller {
             .and_then(|value| value.strip_prefix("Bearer "))
             .ok_or_else(|| ApiError::unauthorized("this needs a token").hint("send `Authorization: Bearer exo_…`"))?;
         let found = caller(&service.registry.rows, token.trim()).await?;
-        found.ok_or_else(|| ApiError::unauthorized("the token is unknown or has expired"))
+        match found {
+            Some(caller) => Ok(caller),
+            // Who has the token may know that much of it.
+            None if has_expired(&service.registry.rows, token.trim()).await? => {
+                Err(ApiError::unauthorized("the token has expired"))
+            }
+            None => Err(ApiError::unauthorized("the token is unknown, or was taken back")),
+        }
     }
 }
 

@@ -29,6 +29,12 @@ pub(crate) enum Command {
     VerifyAll(Place),
     /// Write the static registry (all of /v1) into a folder
     ExportStatic(Export),
+    /// Write everything into a new folder: rows, files, keys
+    Backup(Backup),
+    /// Set up an empty registry, on any database and store, from a backup
+    Restore(Restore),
+    /// Make new keys for pointers and verdicts, and say so in a new root
+    RotateKeys(RotateKeys),
 }
 
 /// Where the registry keeps what it has.
@@ -81,6 +87,34 @@ pub(crate) struct Export {
     pub(crate) place: Place,
     /// The folder; files that are there already are kept
     pub(crate) folder: PathBuf,
+}
+
+/// Where a backup goes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Backup {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The folder, which must not be there yet; it will hold the keys, so keep it as safe as them
+    pub(crate) folder: PathBuf,
+}
+
+/// Where a registry comes back from.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The folder that `backup` wrote
+    pub(crate) folder: PathBuf,
+}
+
+/// Which keys to make anew.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RotateKeys {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Make a new root key too; the old one signs the new root with it
+    #[arg(long)]
+    pub(crate) root: bool,
 }
 
 /// What to do with accounts.

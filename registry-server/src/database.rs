@@ -11,6 +11,39 @@ use crate::failure::Failure;
 /// The tables. Every statement may run again.
 const SCHEMA: &str = include_str!("schema.sql");
 
+/// A table as the schema has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) columns: Vec<(&'static str, Kind)>,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Integer,
+}
+
+/// All tables, in the order of the schema.
+pub(crate) fn tables() -> Vec<Table> {
+    SCHEMA.lines().filter_map(table).collect()
+}
+
+/// The table that a statement makes.
+fn table(statement: &'static str) -> Option<Table> {
+    let (name, rest) = statement.strip_prefix("CREATE TABLE IF NOT EXISTS ")?.split_once(" (")?;
+    let columns = rest.split(", ").filter_map(|column| {
+        let mut words = column.split_whitespace();
+        match (words.next()?, words.next()?) {
+            (name, "TEXT") => Some((name, Kind::Text)),
+            (name, "BIGINT") => Some((name, Kind::Integer)),
+            _ => None,
+        }
+    });
+    Some(Table { name, columns: columns.collect() })
+}
+
 /// A transaction; its first statement must write, so that SQLite takes the lock for writing at once.
 pub(crate) type Rows = Transaction<'static, Any>;
 
@@ -66,4 +99,18 @@ pub(crate) async fn turn(pool: &AnyPool) -> Result<Rows, Failure> {
     let mut rows = pool.begin().await?;
     sqlx::query("UPDATE state SET turns = turns + 1 WHERE id = 1").execute(&mut *rows).await?;
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, tables};
+
+    #[test]
+    fn the_schema_is_read_as_it_is_written() {
+        let tables = tables();
+        let owners = tables.iter().find(|table| table.name == "owners").map(|table| table.columns.clone());
+        assert_eq!(owners, Some(vec![("name", Kind::Text), ("login", Kind::Text)]));
+        let all: usize = super::SCHEMA.matches(" TEXT").count() + super::SCHEMA.matches(" BIGINT").count();
+        assert_eq!(tables.iter().map(|table| table.columns.len()).sum::<usize>(), all, "{tables:?}");
+    }
 }

@@ -50,6 +50,7 @@ pub(crate) async fn write(
         .await?;
     let size = unsigned(row.try_get("log_size")?);
     let version: i64 = row.try_get("pointer")?;
+    let root = unsigned(row.try_get("root")?);
     let log = write_log(registry, rows, size, leaves).await?;
     let log_root = if log.size == 0 { empty_root() } else { log.root };
     let snapshot = write_shards(registry, rows, changed, version == 0).await?;
@@ -59,11 +60,11 @@ pub(crate) async fn write(
         log_root,
         version: unsigned(version) + 1,
         snapshot,
-        root: unsigned(row.try_get("root")?),
+        root,
         issued: unsigned(now),
         expires: unsigned(now + POINTER_LIFE),
     };
-    let note = pointer.sign(&[&registry.keys.index])?.to_string();
+    let note = pointer.sign(&[&registry.index_key(root).await?])?.to_string();
     sqlx::query(
         "UPDATE state SET log_size = $1, log_root = $2, snapshot = $3, pointer = $4, note = $5, renew_at = $6 WHERE id = 1",
     )

@@ -3,6 +3,7 @@
 mod access;
 mod accounts;
 mod api;
+mod backup;
 mod blobs;
 mod chance;
 mod configuration;
@@ -14,6 +15,7 @@ mod keys;
 mod operations;
 mod publish;
 mod registry;
+mod rotation;
 mod service;
 
 use std::process::ExitCode;
@@ -49,5 +51,8 @@ async fn run(command: &Command) -> Result<(), Failure> {
         Command::Doctor(place) => operations::doctor(place).await,
         Command::VerifyAll(place) => operations::verify_all(place).await,
         Command::ExportStatic(arguments) => operations::export_static(arguments).await,
+        Command::Backup(arguments) => backup::backup(arguments).await,
+        Command::Restore(arguments) => backup::restore(arguments).await,
+        Command::RotateKeys(arguments) => rotation::rotate(arguments).await,
     }
 }

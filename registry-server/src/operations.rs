@@ -189,14 +189,23 @@ pub(crate) async fn verify_all(place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The paths of everything that a pointer leads to, roots and log included.
+///
+/// # Errors
+/// A file is missing, or has not the hash that leads to it.
+pub(crate) async fn reachable(registry: &Registry, pointer: &Pointer) -> Result<BTreeSet<String>, Failure> {
+    let (_, mut paths) = walk(registry, pointer).await?;
+    paths.extend((1..=pointer.root).map(layout::root));
+    paths.extend(log_paths(registry, pointer.log_size).await?);
+    Ok(paths)
+}
+
 /// Writes everything that a file server needs.
 pub(crate) async fn export_static(arguments: &Export) -> Result<(), Failure> {
     let registry = Registry::open(&arguments.place, None).await?;
-    let (pointer, root) = latest(&registry).await?;
+    let (pointer, _) = latest(&registry).await?;
     let note = registry.blobs.need(layout::LATEST).await?;
-    let (_, mut paths) = walk(&registry, &pointer).await?;
-    paths.extend((1..=root.version).map(layout::root));
-    paths.extend(log_paths(&registry, pointer.log_size).await?);
+    let paths = reachable(&registry, &pointer).await?;
     for path in &paths {
         write(arguments, path, &registry.blobs.need(path).await?)?;
     }

@@ -4,6 +4,7 @@ pub(crate) mod declaration;
 pub(crate) mod examination;
 pub(crate) mod verification;
 pub(crate) mod admission;
+pub(crate) mod bundled;
 pub(crate) mod worker;
 
 /// Where an upload waits: not below `v1/`, so that nothing that was not accepted is ever served.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use exo_index::registry::envelope::Envelope;
+use exo_index::registry::keys::SecretKey;
 use exo_index::registry::layout;
 use exo_index::registry::root::Root;
 use sqlx::{AnyPool, Row as _};
@@ -27,6 +28,8 @@ pub(crate) struct Registry {
     /// The directory, for work that needs files.
     pub(crate) data: PathBuf,
     pub(crate) origin: String,
+    /// The number of the root that names `keys`.
+    pub(crate) root: u64,
 }
 
 impl Registry {
@@ -39,9 +42,9 @@ impl Registry {
         let rows = database::open(place.database.as_deref(), &place.data).await?;
         let blobs = Blobs::open(place.blobs.as_deref(), &place.data)?;
         let keys = Keys::open(&place.data)?;
-        let mut registry = Self { rows, blobs, keys, data: place.data.clone(), origin: String::new() };
+        let mut registry = Self { rows, blobs, keys, data: place.data.clone(), origin: String::new(), root: 0 };
         registry.set_up(origin).await?;
-        registry.check_root().await?;
+        registry.settle_keys().await?;
         index::show_latest(&registry).await?;
         Ok(registry)
     }
@@ -66,6 +69,7 @@ impl Registry {
             .bind(self.origin.clone())
             .execute(&mut *turn)
             .await?;
+        self.root = 1;
         index::write(self, &mut turn, &[], &[], now).await?;
         turn.commit().await?;
         Ok(())
@@ -82,16 +86,37 @@ impl Registry {
         Ok(Root::read(&Envelope::parse("the root", &bytes)?)?)
     }
 
-    /// A replica with keys of its own would sign what no client believes.
-    async fn check_root(&self) -> Result<(), Failure> {
+    /// Finishes a rotation of keys that was cut short after its root was decided, and refuses keys that the root does not name: a
+    /// replica with keys of its own would sign what no client believes.
+    async fn settle_keys(&mut self) -> Result<(), Failure> {
         let root = self.root().await?;
-        let known = root.index_keys.contains(&self.keys.index.public())
-            && root.verdict_keys.contains(&self.keys.verdict.public());
-        if known {
+        self.root = root.version;
+        if let Some(waiting) = self.keys.waiting(&self.data)?
+            && waiting.are_named_by(&root)
+            && root.root_keys.contains(&waiting.root.public())
+        {
+            Keys::take_over(&self.data)?;
+            self.keys = waiting;
+        }
+        if self.keys.are_named_by(&root) {
             return Ok(());
         }
         Err(Failure::new(
             "the keys in the directory are not those of the registry's root: copy `keys/` from where it was set up",
         ))
+    }
+
+    /// The key for pointers under a root: this process may have been started before the keys were rotated.
+    ///
+    /// # Errors
+    /// The directory has not the keys of that root.
+    pub(crate) async fn index_key(&self, root: u64) -> Result<SecretKey, Failure> {
+        if root == self.root {
+            return Ok(self.keys.index.clone());
+        }
+        let mut fresh = self.clone();
+        fresh.keys = Keys::open(&self.data)?;
+        fresh.settle_keys().await?;
+        Ok(fresh.keys.index)
     }
 }

@@ -16,6 +16,7 @@ use crate::api;
 use crate::configuration::Serve;
 use crate::failure::Failure;
 use crate::index;
+use crate::publish::bundled::Bundled;
 use crate::publish::worker;
 use crate::registry::Registry;
 
@@ -28,6 +29,8 @@ pub(crate) struct Service {
     pub(crate) registry: Registry,
     /// The program that checks packs.
     pub(crate) exo: PathBuf,
+    /// The packs that come with it.
+    pub(crate) bundled: Arc<Bundled>,
     pub(crate) open_sign_up: bool,
     /// Told when a publish waits for the worker.
     pub(crate) wake: Arc<Notify>,
@@ -61,7 +64,9 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let counters = IntCounterVec::new(Opts::new("exo_registry_events_total", "What happened, by kind"), &["event"])
         .map_err(|error| Failure::new(format!("metrics: {error}")))?;
     prometheus::register(Box::new(counters.clone())).map_err(|error| Failure::new(format!("metrics: {error}")))?;
-    let service = Service { registry, exo, open_sign_up: arguments.open_sign_up, wake: Arc::default(), counters };
+    let bundled = Arc::new(Bundled::of(&exo, &registry.data).await?);
+    let service =
+        Service { registry, exo, bundled, open_sign_up: arguments.open_sign_up, wake: Arc::default(), counters };
     let listener = TcpListener::bind(arguments.listen).await?;
     let address = listener.local_addr()?;
     if let Some(code) = accounts::first_code(&service.registry.rows).await? {

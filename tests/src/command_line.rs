@@ -2,8 +2,9 @@
 #![allow(clippy::expect_used, reason = "a test that cannot set itself up has failed")]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -148,7 +149,21 @@ pub fn manifest(name: &str, version: &str, dependencies: &str) -> String {
 
 /// Runs a command to its end.
 pub fn finish(mut command: Command) -> Run {
-    let output = command.stdin(Stdio::null()).output().expect("exo starts");
+    run_of(command.stdin(Stdio::null()).output().expect("exo starts"))
+}
+
+/// Runs a command to its end with a text on standard input.
+pub fn finish_with(mut command: Command, input: &str) -> Run {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("exo starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    // A command that ends without reading is judged by what it says.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    run_of(child.wait_with_output().expect("exo ends"))
+}
+
+fn run_of(output: Output) -> Run {
     Run {
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -119,6 +119,19 @@ fn the_guide_to_packages_runs_as_it_says() {
     runs_as_it_says("docs/guide/packages.md", 9);
 }
 
+/// Its server gets a free port for the one that the page names.
+#[test]
+fn the_guide_to_registries_runs_as_it_says() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let port = free.unwrap_or_else(|error| panic!("no free port: {error}")).port().to_string();
+    let serve = format!("exo-registry serve --listen 127.0.0.1:{port}");
+    run_as_it_says(
+        "docs/guide/registry.md",
+        14,
+        &[("exo-registry serve", &serve), ("127.0.0.1:8700", &format!("127.0.0.1:{port}"))],
+    );
+}
+
 #[test]
 fn the_guide_from_exo_runs_as_it_says() {
     runs_as_it_says("docs/guide/from-exo.md", 1);
@@ -143,6 +156,11 @@ fn the_page_of_the_language_names_everything() {
 
 /// Runs all commands of a page, of which there are at least `least`.
 fn runs_as_it_says(page: &str, least: usize) {
+    run_as_it_says(page, least, &[]);
+}
+
+/// Runs a page with some texts of its commands replaced, and what they say put back.
+fn run_as_it_says(page: &str, least: usize, replaced: &[(&str, &str)]) {
     let path = repository().join(page);
     let shown = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let pieces = pieces(&shown);
@@ -150,11 +168,12 @@ fn runs_as_it_says(page: &str, least: usize) {
     let mut command = Command::new("bash");
     let folder = binary().parent().unwrap_or(Path::new("."));
     let search = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
-    command.arg("-c").arg(script(&pieces)).current_dir(sandbox.path("work")).env_clear();
+    let script = replaced.iter().fold(script(&pieces), |script, (shown, used)| script.replace(shown, used));
+    command.arg("-c").arg(script).current_dir(sandbox.path("work")).env_clear();
     command.env("PATH", search).env("HOME", sandbox.path("home")).env("EXO_CACHE_DIR", sandbox.path("cache"));
     let run = finish(command);
-    let said: Vec<Vec<String>> = run
-        .stdout
+    let stdout = replaced.iter().fold(run.stdout.clone(), |stdout, (shown, used)| stdout.replace(used, shown));
+    let said: Vec<Vec<String>> = stdout
         .split(&format!("{MARK}\n"))
         .map(|text| text.lines().map(|line| line.trim_end().replace(&sandbox.path("work").display().to_string(), "~")))
         .map(Iterator::collect)

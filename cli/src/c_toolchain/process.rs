@@ -50,6 +50,7 @@ pub(crate) fn run(program: &str, arguments: &[String], folder: &Path, time: Dura
     let mut child = Command::new(program)
         .args(arguments)
         .current_dir(folder)
+        .env_remove(crate::environment::TOKEN)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -132,7 +132,7 @@ pub(crate) fn unknown_pack(name: &PackName, registry: &Registry) -> Box<Failure>
 }
 
 /// `neon@1.1` as name and requirement; the `@` of a vendor does not count.
-fn split(text: &str) -> (&str, Option<&str>) {
+pub(super) fn split(text: &str) -> (&str, Option<&str>) {
     match text.rfind('@') {
         Some(at) if at > 0 => (text.get(..at).unwrap_or(text), text.get(at + 1..)),
         _ => (text, None),

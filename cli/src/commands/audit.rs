@@ -1,10 +1,12 @@
-//! `exo audit`: what the project has to trust: waived checks, raw C, tests that verification could not run.
+//! `exo audit`: what has to be trusted, in the project's own pack and in its dependencies: waived checks, raw C, tests
+//! that were not run.
 
 use clap::ValueEnum;
 use serde_json::json;
 
 use crate::arguments::{Audit, Trust};
-use crate::commands::ready::ready;
+use crate::commands::examination::{Examination, examine};
+use crate::commands::ready::{Ready, ready};
 use crate::failure::{Exit, Failure, Outcome, count};
 use crate::install::summary::{Trusted, layout};
 use crate::settings::Settings;
@@ -12,7 +14,8 @@ use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Audit, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let ready = ready(settings, terminal)?;
-    let findings = ready.installed.summary.trusted();
+    let mut findings = ready.installed.summary.trusted();
+    findings.push(own(&ready, &examine(settings, terminal, &ready)?));
     terminal.answer(
         || text(&findings),
         || {
@@ -39,6 +42,18 @@ pub(super) fn run(arguments: &Audit, settings: &Settings, terminal: &Terminal) -
     Err(failure.hint("use other packs, or leave out that word of --deny"))
 }
 
+/// The project's own pack, as it is on disk now.
+fn own(ready: &Ready, found: &Examination) -> Trusted {
+    let pack = &ready.project.manifest.pack;
+    Trusted {
+        name: pack.name.value.to_string(),
+        version: pack.version.value.to_string(),
+        waived: found.waived.len(),
+        raw_c: found.report.raw_c.len(),
+        unrun: found.left_out,
+    }
+}
+
 fn amount(found: &Trusted, what: Trust) -> usize {
     match what {
         Trust::Waived => found.waived,
@@ -61,9 +76,6 @@ fn denied(what: Trust, findings: &[Trusted]) -> Option<String> {
 }
 
 fn text(findings: &[Trusted]) -> String {
-    if findings.is_empty() {
-        return "no packs to trust\n".to_string();
-    }
     let mut table = vec![["pack", "version", "waived", "raw C", "tests not run"].map(str::to_string)];
     table.extend(findings.iter().map(|found| {
         [

@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &Build, settings: &Settings, terminal: &Terminal) -
             ));
         }
         for waived in &output.waived {
-            terminal.warning(&format!("`{}` for `{}` has a waived check: {waived}", job.request.name, job.target));
+            terminal.warning(&format!("`{}` for `{}` has a waived check {waived}", job.request.name, job.target));
         }
     }
     let written = write(&ready, &built)?;

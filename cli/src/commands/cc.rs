@@ -49,6 +49,9 @@ pub(super) fn run(arguments: &Cc, settings: &Settings, terminal: &Terminal) -> O
         compilation.compile(&world.modules, &header, arguments.checked)
     })?;
     let compiled = compiled.map_err(|diagnostics| refused(diagnostics, "no C was written"))?;
+    for waived in &compiled.waived {
+        terminal.warning(&format!("a check is waived {waived}"));
+    }
     let sources = sources(&world, &compiled.modules);
     let shown = |name: &str| folder.join(name).display().to_string();
     let c_name = format!("{stem}.c");

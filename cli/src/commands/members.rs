@@ -12,11 +12,13 @@ use crate::terminal::Terminal;
 
 /// Which members a command is for; `None` for the project it is started in.
 pub(super) fn selected(command: &Command, settings: &Settings) -> Outcome<Option<Vec<(String, Settings)>>> {
-    let many = matches!(command, Command::Check | Command::Test(_) | Command::Build(_) | Command::Package(_));
+    let many = matches!(
+        command,
+        Command::Check | Command::Test(_) | Command::Build(_) | Command::Package(_) | Command::Publish(_)
+    );
     if settings.workspace && !many {
-        return Err(
-            Failure::usage("--workspace goes with check, test, build and package").hint("name one member with -p PACK")
-        );
+        return Err(Failure::usage("--workspace goes with check, test, build, package and publish")
+            .hint("name one member with -p PACK"));
     }
     if settings.packs.len() > 1 && !many {
         return Err(Failure::usage("this command is for one pack at a time").hint("give -p once"));

@@ -38,7 +38,7 @@ fn output(job: &Job, output: &KernelOutput, files: &[Written]) -> Value {
         "files": written,
         "algorithm": digest(&output.algorithm),
         "trace": trace.collect::<Vec<_>>(),
-        "waived": output.waived,
+        "waived": output.waived.iter().map(|waiver| json!({ "pack": &*waiver.pack, "step": waiver.step })).collect::<Vec<_>>(),
         "up_to_precision": output.up_to_precision,
         "up_to_config": output.up_to_config,
         "raw_c": raw_c_digest(&output.raw_c).map(|digest| format!("blake3:{digest}")),

@@ -46,7 +46,7 @@ pub(crate) fn ready(settings: &Settings, terminal: &Terminal) -> Outcome<Ready> 
                 terminal.status("Locked", exo_index::lockfile::LOCK_FILE);
             }
         }
-        let mut packs = install::world_packs(&installed.plan.instances);
+        let mut packs = install::world_packs(&installed.plan.instances, &project.locked_for(&project.manifest)?);
         let own = own_pack(&project);
         let id = own.id.clone();
         // A file of the project that is no part of its pack sees what the pack's tests see.
@@ -85,6 +85,7 @@ fn own_pack(project: &Project) -> WorldPack {
         dependencies: imports(manifest.dependencies.iter().map(|dependency| &dependency.name)),
         dev_dependencies: imports(manifest.dev_dependencies.iter().map(|dependency| &dependency.name)),
         location: Location::Folder { folder: project.root().clone(), digest: None },
+        waivers_denied: None,
         display_prefix: String::new(),
     }
 }
@@ -176,6 +177,7 @@ fn embedded_world(settings: &Settings) -> Outcome<DiskWorld> {
             dependencies: imports(dependencies.map(|dependency| &dependency.name)),
             dev_dependencies: Default::default(),
             location: Location::Embedded(pack.clone()),
+            waivers_denied: Some(pack.name().to_string()),
             display_prefix: format!("{}/", pack.name()),
         });
     }

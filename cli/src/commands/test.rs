@@ -206,7 +206,7 @@ fn text(all: &[(String, &TestResult)]) -> String {
             text.push_str(&format!("    skipped: {part}\n"));
         }
         for waived in &result.waived {
-            text.push_str(&format!("    waived: {waived}\n"));
+            text.push_str(&format!("    waived {waived}\n"));
         }
     }
     text.push_str(&format!(
@@ -225,6 +225,6 @@ fn one_json(name: &str, result: &TestResult) -> serde_json::Value {
     json!({
         "name": name, "outcome": outcome, "reason": reason,
         "claims": result.claims, "runners": result.runners, "skipped_parts": result.skipped_parts,
-        "waived": result.waived, "diagnostics": crate::report::json::diagnostics(&result.diagnostics),
+        "waived": result.waived.iter().map(ToString::to_string).collect::<Vec<_>>(), "diagnostics": crate::report::json::diagnostics(&result.diagnostics),
     })
 }

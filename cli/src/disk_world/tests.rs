@@ -13,6 +13,7 @@ fn pack(import: &str, dependencies: &[&str], dev: &[&str], files: &[(&str, &str)
         location: Location::Memory(
             files.iter().map(|(path, text)| (path.to_string(), text.as_bytes().to_vec())).collect(),
         ),
+        waivers_denied: None,
         display_prefix: format!("{import}/"),
     }
 }

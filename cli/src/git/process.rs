@@ -89,6 +89,7 @@ impl Repository {
         for name in REDIRECTIONS {
             command.env_remove(name);
         }
+        command.env_remove(crate::environment::TOKEN);
         // No questions: nobody may be there to answer, and a prompt of a repository's making is not to be answered.
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "false").env("SSH_ASKPASS", "false");
         command.env("GIT_ALLOW_PROTOCOL", "https:ssh:git:file").env("GIT_NO_REPLACE_OBJECTS", "1");

@@ -62,6 +62,7 @@ impl Instance {
             dependencies: imports(&self.dependencies),
             dev_dependencies: imports(&self.dev_dependencies),
             location: self.location.clone(),
+            waivers_denied: None,
             display_prefix: self.display_prefix.clone(),
         }
     }
@@ -206,6 +207,10 @@ fn settle(
     paths: &PathPacks,
 ) -> Outcome<Lockfile> {
     let exo = running_exo()?;
+    let own = &project.manifest.pack.exo;
+    if !own.accepts_exo(&exo) {
+        return Err(resolution_failure(&ResolveError::Exo { accepts: own.clone(), running: exo }));
+    }
     let mut stale = staleness::reasons(project.lock.as_ref(), manifest, paths, &exo);
     if let Some(merge) = &project.merge {
         stale = vec![format!("{LOCK_FILE} contains a merge conflict: {merge}")];
@@ -216,7 +221,8 @@ fn settle(
         still_allowed(terminal, &Offered::new(registry, manifest.policy.clone())?, lock)?;
         return Ok(lock.clone());
     }
-    if settings.locked {
+    // No lockfile fits packs for another exo; the resolver explains who asks for them.
+    if settings.locked && paths.written_for_another(&exo).is_empty() {
         let mut failure = Failure::refused(format!("--locked: {LOCK_FILE} does not fit")).code(codes::LOCK);
         for reason in stale {
             failure = failure.note(reason);

@@ -13,6 +13,7 @@ use exo_index::name::PackName;
 
 use crate::c_toolchain::process;
 use crate::cache::Cache;
+use crate::environment;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::install::plan::Instance;
 use crate::install::verdict::{self, Subject, Verdict};
@@ -160,6 +161,7 @@ fn start_child() -> Outcome<Child> {
     Command::new(&program)
         .arg("__verify")
         .current_dir("/")
+        .env_remove(environment::TOKEN)
         .env_remove("EXO_TEST_KILL_AT")
         .env_remove("EXO_TEST_FULL_AT")
         .stdin(Stdio::piped())

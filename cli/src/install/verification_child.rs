@@ -164,7 +164,7 @@ fn examine(
         claimed_procs: Vec::new(),
         instructions: report.instructions.into_iter().map(|instruction| instruction.name).collect(),
         targets: report.targets,
-        waived: report.waived,
+        waived: report.waived.iter().map(ToString::to_string).collect(),
         raw_c: report.raw_c.len(),
         raw_c_digest: raw_c_digest(&report.raw_c),
         skipped: Vec::new(),
@@ -195,7 +195,7 @@ fn count(verdict: &mut Verdict, test: &ModuleId, result: TestResult) {
     }
     verdict.claims.extend(result.claims);
     verdict.claimed_procs.extend(result.proc_digests);
-    for waived in result.waived {
+    for waived in result.waived.iter().map(ToString::to_string) {
         if !verdict.waived.contains(&waived) {
             verdict.waived.push(waived);
         }

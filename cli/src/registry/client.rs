@@ -15,6 +15,7 @@ use exo_index::registry::pointer::Pointer;
 use exo_index::registry::shard::{Shard, VersionEntry};
 use exo_index::registry::snapshot::{Bucket, Snapshot, bucket_of};
 use exo_index::registry::trust::{Refusal, Remembered, Trust, check_digest, named_root};
+use exo_index::registry::verdict::{Verdict, VerdictRefusal};
 
 use crate::cache::Cache;
 use crate::failure::{Failure, Outcome};
@@ -152,13 +153,35 @@ impl Client {
         Shard::parse(&bytes, name).map(Some).map_err(wrong)
     }
 
+    /// Refuses a version that was not published through the log.
+    pub(crate) fn check_logged(&self, name: &PackName, entry: &VersionEntry) -> Outcome<()> {
+        let size = self.pointer()?.log_size;
+        let proof = inclusion_proof(&Tiles(&self.transport), entry.log, size).map_err(|Unproven(failed)| failed)?;
+        self.trust.check_inclusion(name, entry, &proof).map_err(|refusal| self.disbelief(&refusal))
+    }
+
+    /// What the registry's own checker found about a version, as it signed it; `None` where it has not checked.
+    pub(crate) fn verdict(&self, name: &PackName, entry: &VersionEntry) -> Outcome<Option<Verdict>> {
+        let Some(digest) = &entry.verdict else { return Ok(None) };
+        let bytes = self.object("a verdict", &layout::verdict(digest), digest, LARGE)?;
+        let unsound = |why: VerdictRefusal| {
+            let why = match why {
+                VerdictRefusal::Malformed(malformed) => malformed.to_string(),
+                VerdictRefusal::NotSigned => "no key of the registry signed it".to_string(),
+                VerdictRefusal::OtherSubject { field } => format!("it is about another {field}"),
+            };
+            Failure::refused(format!("registry `{}`: the verdict on `{name} {}`: {why}", self.url, entry.version))
+                .code(codes::DIGEST)
+                .hint("tell the registry's operator")
+        };
+        Verdict::read(&bytes, self.trust.root(), name, entry).map(Some).map_err(unsound)
+    }
+
     /// The archive of a version, which is shown to have been published through the log.
     pub(crate) fn archive(&self, name: &PackName, entry: &VersionEntry) -> Outcome<Vec<u8>> {
         let limit = Limits::default().archive_bytes;
         if !self.offline {
-            let size = self.pointer()?.log_size;
-            let proof = inclusion_proof(&Tiles(&self.transport), entry.log, size).map_err(|Unproven(failed)| failed)?;
-            self.trust.check_inclusion(name, entry, &proof).map_err(|refusal| self.disbelief(&refusal))?;
+            self.check_logged(name, entry)?;
         }
         self.object("the archive", &layout::blob(&entry.archive), &entry.archive, limit)
     }

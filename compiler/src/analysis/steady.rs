@@ -26,7 +26,7 @@ pub(crate) fn steady(
     facts: &Facts,
     solver: &mut Solver,
 ) -> BTreeSet<Sym> {
-    if !body.iter().any(|stmt| stmt.config.writes) {
+    if !body.summary().config.writes {
         return BTreeSet::new();
     }
     let mut fleeting = visit::bound_symbols(body);

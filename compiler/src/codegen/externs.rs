@@ -61,7 +61,7 @@ impl Unit<'_> {
         if !self.extern_globals.contains_key(&key) {
             match self.hooks.extern_global(function.identity, ty) {
                 Ok(text) => {
-                    self.note_raw(&text);
+                    self.note_global_answer(&text);
                     self.extern_globals.insert(key, text);
                 }
                 Err(refusal) => self.refused(refusal, span),
@@ -70,7 +70,7 @@ impl Unit<'_> {
         let args: Vec<String> = args.iter().map(argument_text).collect();
         match self.hooks.extern_call(function.identity, &args, ty) {
             Ok(text) => {
-                self.note_raw(&text);
+                self.note_answer(&text);
                 CExpr::Raw(text)
             }
             Err(refusal) => {

@@ -8,6 +8,7 @@ use crate::codegen::assigned;
 use crate::codegen::bfloat;
 use crate::codegen::c_tree::{self, CExpr, CStmt};
 use crate::codegen::context;
+use crate::codegen::foreign_words;
 use crate::codegen::intervals::Intervals;
 use crate::codegen::liveness;
 use crate::codegen::memory::{self, CBuffer};
@@ -65,11 +66,13 @@ pub struct FunctionLowering<'u, 'a> {
 pub fn lower(unit: &mut Unit<'_>, function: &Function, declarations: Declarations) -> FunctionText {
     let proc = &function.proc;
     let touched = unit.usage.of(proc);
-    let functions = called_names(unit, proc);
+    let mut taken = called_names(unit, proc);
+    taken.extend(unit.foreign.around(&function.c_name).cloned());
+    let ending = if unit.marked { foreign_words::MARK } else { "" };
     let mut lowering = FunctionLowering {
         unit,
         declarations,
-        names: Scope::new(functions),
+        names: Scope::new(taken, ending),
         intervals: Intervals::of(proc),
         asserted_strides: asserted_strides(proc),
         chunks: BTreeMap::new(),
@@ -143,7 +146,7 @@ impl FunctionLowering<'_, '_> {
         let args: Vec<String> = self.proc.args.iter().map(|arg| self.argument_comment(arg, &object)).collect();
         let mut text = format!("// {c_name}(\n{}\n// )\n", args.join(",\n"));
         for waived in self.proc.lineage.waived.iter() {
-            text.push_str(&format!("// waived: {}\n", c_tree::one_line(waived)));
+            text.push_str(&format!("// waived {}\n", c_tree::one_line(&waived.to_string())));
         }
         text
     }

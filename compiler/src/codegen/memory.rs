@@ -56,7 +56,10 @@ impl Unit<'_> {
         match self.hooks.memory(memory, question) {
             Ok(answer) => {
                 if let Some(text) = &answer {
-                    self.note_raw(text);
+                    match question {
+                        MemoryQuestion::Global => self.note_global_answer(text),
+                        _ => self.note_answer(text),
+                    }
                 }
                 answer
             }

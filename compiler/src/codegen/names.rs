@@ -394,17 +394,20 @@ pub fn unused(base: &str, taken: &dyn Fn(&str) -> bool) -> String {
 pub struct Scope {
     spelled: BTreeMap<Sym, String>,
     live: BTreeSet<String>,
-    /// Names of functions that the body may call.
+    /// Names of functions that the body may call, and other words that no variable may take.
     functions: BTreeSet<String>,
+    /// What every name ends with.
+    ending: &'static str,
 }
 
 impl Scope {
-    pub fn new(functions: BTreeSet<String>) -> Self {
-        Scope { spelled: BTreeMap::new(), live: BTreeSet::new(), functions }
+    pub fn new(functions: BTreeSet<String>, ending: &'static str) -> Self {
+        Scope { spelled: BTreeMap::new(), live: BTreeSet::new(), functions, ending }
     }
 
     pub fn bind(&mut self, symbol: &Sym) -> String {
-        let name = unused(&identifier(symbol.name()), &|name| {
+        let wanted = format!("{}{}", identifier(symbol.name()), self.ending);
+        let name = unused(&wanted, &|name| {
             is_reserved_variable(name) || self.live.contains(name) || self.functions.contains(name)
         });
         self.live.insert(name.clone());

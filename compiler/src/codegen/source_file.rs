@@ -76,7 +76,7 @@ fn instructions<'u>(unit: &'u Unit<'_>) -> impl Iterator<Item = &'u Instruction>
 }
 
 /// The global text of every memory of an argument or allocation, sorted by name.
-fn memory_globals(unit: &mut Unit<'_>) -> Vec<String> {
+pub fn memory_globals(unit: &mut Unit<'_>) -> Vec<String> {
     let mut memories: std::collections::BTreeMap<(String, Identity), _> = std::collections::BTreeMap::new();
     for function in &unit.reach.functions {
         for arg in &function.proc.args {

@@ -75,7 +75,24 @@ pub fn global_identifiers(global: &str) -> BTreeSet<String> {
     own.flat_map(words).collect()
 }
 
-fn words(text: &str) -> impl Iterator<Item = String> {
+/// The identifiers in the macros that a text defines, with their continued lines: they hold in the whole file. What else it
+/// declares is in the way only where other text mentions it.
+pub fn macro_identifiers(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut in_macro = false;
+    for line in text.lines() {
+        let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
+        in_macro |= directive.is_some_and(|directive| directive.starts_with("define"));
+        if in_macro {
+            found.extend(words(line));
+        }
+        in_macro &= line.trim_end().ends_with('\\');
+    }
+    found
+}
+
+/// What C reads as identifiers and keywords.
+pub fn words(text: &str) -> impl Iterator<Item = String> {
     let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     parts.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')).map(str::to_string)
 }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::codegen::context::Context;
+use crate::codegen::foreign_words::ForeignWords;
 use crate::codegen::reach::Reach;
+use crate::codegen::template;
 use crate::codegen::usage::Usage;
 use crate::diagnostic::{Diagnostic, Refusal, codes};
 use crate::hardware::memory::{Hooks, Memory, MemoryKind};
@@ -60,6 +62,14 @@ pub struct Unit<'a> {
     pub extern_globals: BTreeMap<(String, String, Identity), String>,
     pub needs_math: bool,
     pub has_parallel_loop: bool,
+    /// Words of user-written C that variables keep clear of.
+    pub foreign: ForeignWords,
+    /// Whether variables get names that no user-written C can hold, to tell the words of such C from theirs.
+    pub marked: bool,
+    /// Words of what functions of memories and externs answered for code inside of functions.
+    pub answered: BTreeSet<String>,
+    /// The same for code before all functions.
+    pub answered_once: BTreeSet<String>,
     raw: Vec<String>,
     raw_seen: BTreeSet<String>,
     pub errors: Vec<Diagnostic>,
@@ -80,6 +90,10 @@ impl<'a> Unit<'a> {
             extern_globals: BTreeMap::new(),
             needs_math: false,
             has_parallel_loop: false,
+            foreign: ForeignWords::default(),
+            marked: false,
+            answered: BTreeSet::new(),
+            answered_once: BTreeSet::new(),
             raw: Vec::new(),
             raw_seen: BTreeSet::new(),
             errors: Vec::new(),
@@ -91,6 +105,18 @@ impl<'a> Unit<'a> {
         if !text.is_empty() && self.raw_seen.insert(text.to_string()) {
             self.raw.push(text.to_string());
         }
+    }
+
+    /// Notes what a function of a memory or of an extern wrote for the inside of a function.
+    pub fn note_answer(&mut self, text: &str) {
+        self.note_raw(text);
+        self.answered.extend(template::words(text));
+    }
+
+    /// Notes what one wrote for the top of the file.
+    pub fn note_global_answer(&mut self, text: &str) {
+        self.note_raw(text);
+        self.answered_once.extend(template::macro_identifiers(text));
     }
 
     pub fn take_raw(&mut self) -> Vec<String> {

@@ -51,7 +51,7 @@ pub(crate) fn use_of(kind: &StmtKind) -> ConfigUse {
 
 /// Whether a procedure reads a control field that it also writes, so that its checks rest on following the value.
 pub fn followed(proc: &Proc) -> bool {
-    let used = proc.body.iter().fold(ConfigUse::default(), |sum, stmt| sum.or(stmt.config));
+    let used = proc.body.summary().config;
     if !used.reads || !used.writes {
         return false;
     }

@@ -86,6 +86,24 @@ pub enum ArgType {
     Data(DataType),
 }
 
+/// A step whose check was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiver {
+    /// The pack whose code made the step; empty for code of no pack.
+    pub pack: Arc<str>,
+    /// The step, and what was not shown.
+    pub step: String,
+}
+
+impl std::fmt::Display for Waiver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &*self.pack {
+            "" => write!(f, "in {}", self.step),
+            pack => write!(f, "by `{pack}` in {}", self.step),
+        }
+    }
+}
+
 /// Where a proc comes from: what it is proven to be equal to, and on what terms.
 #[derive(Clone, Debug)]
 pub struct Lineage {
@@ -98,7 +116,7 @@ pub struct Lineage {
     /// agree for a field leave it equal.
     pub config_classes: Arc<BTreeMap<ConfigField, Identity>>,
     /// Obligations that the user waived (`unsafe_skip_check`), oldest first.
-    pub waived: Arc<Vec<String>>,
+    pub waived: Arc<Vec<Waiver>>,
 }
 
 impl Lineage {

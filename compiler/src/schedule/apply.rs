@@ -8,7 +8,7 @@ use crate::analysis::solver::Solver;
 use crate::checks::definition;
 use crate::cursor::Place;
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
-use crate::loop_ir::{Lineage, Proc, configuration, extent, revalidate};
+use crate::loop_ir::{Lineage, Proc, Waiver, configuration, extent, revalidate};
 use crate::schedule::argument::{self, RawValue, written};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
 use crate::schedule::operator::Operator;
@@ -23,6 +23,8 @@ pub struct RawArguments {
     pub named: Vec<(String, RawValue)>,
     /// The host line of the call, such as `src/lib.exo:12`; empty where there is none.
     pub place: String,
+    /// The pack whose code makes the call: who answers for a waived check. Empty for code of no pack.
+    pub pack: Arc<str>,
 }
 
 impl RawArguments {
@@ -72,7 +74,7 @@ pub fn apply(
     Ok(Procedure::derived(Arc::new(proc), step))
 }
 
-fn lineage(old: &Lineage, relation: Relation, waived: Option<String>) -> Lineage {
+fn lineage(old: &Lineage, relation: Relation, waived: Option<Waiver>) -> Lineage {
     let mut lineage = old.clone();
     match relation {
         Relation::Same => {}
@@ -159,7 +161,7 @@ impl Call<'_> {
         before: &Proc,
         after: &Proc,
         solver: &mut Solver,
-    ) -> Result<Option<String>, Refusal> {
+    ) -> Result<Option<Waiver>, Refusal> {
         match obligation {
             Obligation::ByConstruction(_) => {}
             Obligation::Proven(questions) => self.ask(&questions, before, after, solver)?,
@@ -170,7 +172,10 @@ impl Call<'_> {
                     self.ask(&step.questions, &step.before, &step.after, solver)?;
                 }
             }
-            Obligation::Waived { what } => return Ok(Some(format!("{}: {what}", self.text()))),
+            Obligation::Waived { what } => {
+                let step = format!("{}: {what}", self.text());
+                return Ok(Some(Waiver { pack: self.arguments.pack.clone(), step }));
+            }
         }
         // No operator has to remember these: sharing a buffer between iterations, or moving a write of configuration state that
         // something far away rests on, is easy to do without noticing.

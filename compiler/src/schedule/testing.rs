@@ -91,7 +91,7 @@ macro_rules! arguments {
         $crate::schedule::apply::RawArguments {
             positional: vec![$($crate::schedule::argument::RawValue::from($value)),*],
             named: vec![$($((stringify!($name).to_string(), $crate::schedule::argument::RawValue::from($named))),*)?],
-            place: String::new(),
+            ..$crate::schedule::apply::RawArguments::default()
         }
     };
 }

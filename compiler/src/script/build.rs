@@ -125,7 +125,7 @@ fn finish<'v>(
         header: output.header,
         algorithm: print::proc(start.ir()),
         trace,
-        waived: named.ir().lineage.waived.to_vec(),
+        waived: output.waived,
         up_to_precision: named.ir().lineage.precision_class != start.ir().lineage.precision_class,
         up_to_config: named.ir().lineage.modulo(&start.ir().lineage).iter().map(ToString::to_string).collect(),
         raw_c: output.raw_c,
@@ -211,7 +211,7 @@ pub(crate) fn compile(
     let options = Options { header_name: header_name.to_string(), emulate: false, checked };
     let irs: Vec<_> = procs.iter().map(|procedure| procedure.ir().clone()).collect();
     let output = load::quietly(host, |eval| c_text::compile(&irs, &options, eval).map_err(refused))?;
-    Ok(COutput { c: output.c, header: output.header, modules: evaluated(host) })
+    Ok(COutput { c: output.c, header: output.header, waived: output.waived, modules: evaluated(host) })
 }
 
 fn exported_procs(module: &FrozenModule) -> Vec<Procedure> {

@@ -14,8 +14,8 @@ use starlark::values::{OwnedFrozenValue, Value, ValueLike};
 
 use crate::analysis::solver::Solver;
 use crate::contract::Limits;
-use crate::diagnostic::Refusal;
-use crate::loop_ir::Proc;
+use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::loop_ir::{Proc, Waiver};
 use crate::profile::Phase;
 use crate::schedule::apply::RawArguments;
 use crate::schedule::argument::RawValue;
@@ -44,7 +44,7 @@ pub(crate) struct Record {
     /// Digests of the procs that claims produced.
     pub claimed: Vec<String>,
     /// Obligations that were waived, with the module that was being evaluated; `None` in a test.
-    pub waived: Vec<(Option<ModuleId>, String)>,
+    pub waived: Vec<(Option<ModuleId>, Waiver)>,
     /// How C was run (`native`, `qemu-aarch64`).
     pub runners: Vec<String>,
     /// Parts of tests that could not run here, with the reason.
@@ -55,8 +55,25 @@ pub(crate) struct Record {
 
 /// A module's text and, once its imports are known, its Starlark text.
 pub(crate) struct Source {
+    pub module: ModuleId,
     pub file: Arc<SourceFile>,
     pub rendered: Option<Rendered>,
+}
+
+/// Where host code makes a step.
+#[derive(Default)]
+pub(crate) struct Site {
+    /// Such as `src/lib.exo:12`; empty where there is none.
+    pub line: String,
+    pub pack: Option<Arc<str>>,
+}
+
+fn denied(operator: &str, waiver: &Waiver, pack: &str) -> Refusal {
+    let message = format!("pack `{pack}` leaves out a check, which your Exo.toml does not allow");
+    let diagnostic = Diagnostic::error(codes::UNSAFE, message)
+        .note(format!("not shown: {}", waiver.step))
+        .hint(format!("if you trust it, add this to Exo.toml:\n[verify]\nallow-unsafe = [\"{pack}\"]"));
+    Refusal::new(RefusalKind::Scheduling, operator, diagnostic)
 }
 
 /// One compilation.
@@ -113,17 +130,23 @@ impl Host {
         procedure: &Procedure,
         positional: Vec<RawValue>,
         named: Vec<(String, RawValue)>,
-        place: String,
+        site: Site,
     ) -> starlark::Result<Procedure> {
         let before = procedure.ir().lineage.waived.len();
         let mut solver = self.solver.borrow_mut();
         let _span = solver.span(Phase::Schedule);
-        let arguments = RawArguments { positional, named, place };
-        let result = crate::schedule::apply(operator, procedure, arguments, &mut solver).map_err(refused)?;
-        // Whoever runs the code waives, also through functions of another pack, so that no waiver counts for nobody.
         let evaluated = self.loading.borrow().last().cloned();
-        let waived = result.ir().lineage.waived.iter().skip(before);
-        self.record.borrow_mut().waived.extend(waived.map(|line| (evaluated.clone(), line.clone())));
+        // A step that no line of any module makes (an operator that a kernel entry names, say) is whoever's that runs it.
+        let pack = site.pack.or_else(|| evaluated.as_ref().map(|module| module.pack.clone())).unwrap_or_default();
+        let arguments = RawArguments { positional, named, place: site.line, pack };
+        let result = crate::schedule::apply(operator, procedure, arguments, &mut solver).map_err(refused)?;
+        for waiver in result.ir().lineage.waived.iter().skip(before) {
+            if let Some(name) = self.world.denies_waivers_of(&waiver.pack) {
+                return Err(refused(denied(operator.name(), waiver, &name)));
+            }
+            // Counted for the module that runs it, also where the code is another pack's, so that none counts for nobody.
+            self.record.borrow_mut().waived.push((evaluated.clone(), waiver.clone()));
+        }
         Ok(result)
     }
 
@@ -136,20 +159,20 @@ impl Host {
         named: Vec<(String, RawValue)>,
     ) -> starlark::Result<Procedure> {
         match registry::find(name) {
-            Some(operator) => self.apply(operator, procedure, positional, named, String::new()),
+            Some(operator) => self.apply(operator, procedure, positional, named, Site::default()),
             None => Err(starlark::Error::new_other(anyhow::anyhow!("there is no operator `{name}`"))),
         }
     }
 
-    /// The line of the user's text that is being evaluated, such as `src/lib.exo:12`.
-    pub(crate) fn place(&self, eval: &Evaluator<'_, '_, '_>) -> String {
-        let Some(span) = eval.call_stack_top_location().and_then(|at| load::locate(self, &at)) else {
-            return String::new();
+    /// The innermost line of a module's text that is being evaluated. Functions of the prelude (`try_do`, `repeat`) stand
+    /// for whoever called them.
+    pub(crate) fn site(&self, eval: &Evaluator<'_, '_, '_>) -> Site {
+        let frames = (0..eval.call_stack_count()).filter_map(|depth| eval.call_stack_nth_location(depth));
+        let Some((module, span)) = frames.into_iter().find_map(|at| load::locate_in_module(self, &at)) else {
+            return Site::default();
         };
-        match &span.file {
-            Some(file) => format!("{}:{}", file.display_name, file.line_column(span.start).0),
-            None => String::new(),
-        }
+        let line = span.file.as_ref().map(|file| format!("{}:{}", file.display_name, file.line_column(span.start).0));
+        Site { line: line.unwrap_or_default(), pack: Some(module.pack) }
     }
 
     /// A host value as an operator's argument.

@@ -52,7 +52,7 @@ pub(crate) fn module(host: &Host, id: &ModuleId, print: &Printer<'_>) -> Result<
     }
     let file = host.world.source(id).map_err(|error| vec![import_error(&error, &Span::none())])?;
     let split = Arc::new(during(host.world.profile().as_ref(), Phase::Parse, || module::split(&file))?);
-    host.sources.borrow_mut().insert(id.to_string(), Source { file, rendered: None });
+    host.sources.borrow_mut().insert(id.to_string(), Source { module: id.clone(), file, rendered: None });
     host.loading.borrow_mut().push(id.clone());
     let result = imports(host, id, &split, print).and_then(|loaded| evaluate(host, id, &split, loaded, print));
     host.loading.borrow_mut().pop();
@@ -167,7 +167,7 @@ fn prelude_module(host: &Host) -> Result<FrozenModule, Vec<Diagnostic>> {
         return Ok(prelude.clone());
     }
     let broken = |error: starlark::Error| vec![Diagnostic::error(codes::HOST, format!("prelude: {error}"))];
-    let ast = AstModule::parse("prelude", prelude::SOURCE.to_string(), &Dialect::Extended).map_err(broken)?;
+    let ast = AstModule::parse("<prelude>", prelude::SOURCE.to_string(), &Dialect::Extended).map_err(broken)?;
     let module = Module::with_temp_heap(|module| {
         Evaluator::new(&module).eval_module(ast, prelude::globals()).map_err(broken)?;
         module
@@ -306,7 +306,13 @@ fn refused_definitions(host: &Host, from: usize) -> Vec<Diagnostic> {
 
 /// A Starlark place as a place of the user's text. Places in the prelude have none.
 pub(crate) fn locate(host: &Host, span: &FileSpan) -> Option<Span> {
+    locate_in_module(host, span).map(|(_, span)| span)
+}
+
+/// The same, with the module whose text it is.
+pub(crate) fn locate_in_module(host: &Host, span: &FileSpan) -> Option<(ModuleId, Span)> {
     let sources = host.sources.borrow();
-    let rendered = sources.get(span.filename())?.rendered.as_ref()?;
-    Some(rendered.span(span.span.begin().get(), span.span.end().get()))
+    let source = sources.get(span.filename())?;
+    let place = source.rendered.as_ref()?.span(span.span.begin().get(), span.span.end().get());
+    Some((source.module.clone(), place))
 }

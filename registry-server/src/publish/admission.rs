@@ -10,17 +10,25 @@ use exo_index::version::Version;
 use serde_json::Value;
 use sqlx::{AnyConnection, Row as _};
 
+use super::bundled::Bundled;
 use super::examination::{Examined, diagnostic};
 use super::verification::{Found, api_digest, surface};
 use crate::chance::{signed, unsigned};
 use crate::failure::Failure;
 
 /// Why a name cannot be taken by a new pack; `None` when it can.
-pub(crate) async fn name_refusal(rows: &mut AnyConnection, name: &PackName) -> Result<Option<String>, Failure> {
+pub(crate) async fn name_refusal(
+    rows: &mut AnyConnection,
+    name: &PackName,
+    bundled: &Bundled,
+) -> Result<Option<String>, Failure> {
     if look_alike::is_reserved(name) {
         return Ok(Some(format!("the name `{name}` is reserved")));
     }
-    let mut known = Vec::new();
+    if bundled.0.contains_key(name) {
+        return Ok(Some(format!("the name `{name}` is that of a pack that comes with exo")));
+    }
+    let mut known: Vec<PackName> = bundled.0.keys().cloned().collect();
     for row in sqlx::query("SELECT name FROM packs").fetch_all(&mut *rows).await? {
         known.push(PackName::parse(&row.try_get::<String, _>("name")?)?);
     }
@@ -42,11 +50,12 @@ pub(crate) async fn reasons_against(
     rows: &mut AnyConnection,
     pack: &Examined,
     login: &str,
+    bundled: &Bundled,
 ) -> Result<Vec<Value>, Failure> {
     let declared = &pack.declared;
     let mut reasons = Vec::new();
     if !exists(rows, &declared.name).await? {
-        if let Some(message) = name_refusal(rows, &declared.name).await? {
+        if let Some(message) = name_refusal(rows, &declared.name, bundled).await? {
             reasons.push(diagnostic(declared, "name", message, Some("choose a name that is not close to another")));
         }
         return Ok(reasons);

@@ -64,7 +64,7 @@ impl<E: Into<Failure>> From<E> for NoVerdict {
     }
 }
 
-/// Packs to choose dependencies from: those of the registry, and those that are published together.
+/// Packs to choose dependencies from: those of the registry, those that come with exo, and those that are published together.
 #[derive(Default)]
 struct Choice {
     catalogue: Catalogue,
@@ -85,7 +85,14 @@ impl Choice {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            let Some(shard) = index::shard(&mut rows, &name).await? else { continue };
+            let Some(shard) = index::shard(&mut rows, &name).await? else {
+                if let Some(pack) = service.bundled.0.get(&name) {
+                    let needs = Needs::of_manifest(&pack.manifest);
+                    open.extend(needs.dependencies.iter().map(|need| need.name.clone()));
+                    choice.catalogue.add(name, pack.manifest.pack.version.value.clone(), needs);
+                }
+                continue;
+            };
             for entry in shard.versions.into_iter().filter(|entry| entry.yanked.is_none()) {
                 let need = |dependency: &exo_index::registry::shard::DependencyEntry| Need {
                     name: dependency.name.clone(),
@@ -156,7 +163,7 @@ pub(crate) async fn verify(service: &Service, pack: &Examined, together: &[Exami
     judge(pack, run(service, &request).await?)
 }
 
-/// The files of a version of the registry.
+/// The files of a version of the registry, or of one that comes with exo.
 async fn archived(
     service: &Service,
     choice: &Choice,
@@ -164,6 +171,9 @@ async fn archived(
     version: &Version,
 ) -> Result<PackFiles, Failure> {
     let digest = choice.archives.get(&(name.clone(), version.clone()));
+    if let (None, Some(pack)) = (digest, service.bundled.0.get(name)) {
+        return Ok(pack.files.clone());
+    }
     let digest = digest.ok_or_else(|| Failure::new(format!("`{name} {version}` was chosen, but is not there")))?;
     let bytes = service.registry.blobs.need(&layout::blob(digest)).await?;
     archive::read(&bytes, &Limits::default()).map_err(|error| Failure::new(format!("`{name} {version}`: {error}")))

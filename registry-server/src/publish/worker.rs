@@ -27,6 +27,9 @@ use crate::service::Service;
 /// How long a lease lasts without being renewed, in seconds.
 const LEASE: i64 = 6;
 
+/// The lease of a publish that has ended and left no uploads.
+const SWEPT: i64 = -1;
+
 /// A publish that nobody commits is forgotten after this, in seconds.
 const OPEN_LIFE: i64 = 86_400;
 
@@ -80,7 +83,9 @@ async fn work(service: &Service, id: &str) {
         loop {
             tokio::time::sleep(Duration::from_secs(2)).await;
             let until = chance::now().unwrap_or(0) + LEASE;
-            let renewed = sqlx::query("UPDATE publishes SET lease = $1 WHERE id = $2").bind(until).bind(id.to_owned());
+            let renewed = sqlx::query("UPDATE publishes SET lease = $1 WHERE id = $2 AND state = 'checking'")
+                .bind(until)
+                .bind(id.to_owned());
             if let Err(error) = renewed.execute(&service.registry.rows).await {
                 tracing::warn!(%error, "a lease could not be renewed");
             }
@@ -120,9 +125,19 @@ async fn check(service: &Service, id: &str) -> Result<(), Failure> {
         }
         Err(NoVerdict::Failed(failure)) => return Err(failure),
     }
+    sweep(service, &publish).await
+}
+
+/// Removes the uploads of a publish that has ended, and notes that there are none.
+async fn sweep(service: &Service, publish: &Publish) -> Result<(), Failure> {
     for pack in &publish.packs {
-        service.registry.blobs.remove(&waiting(id, &pack.sha256)).await?;
+        service.registry.blobs.remove(&waiting(&publish.id, &pack.sha256)).await?;
     }
+    sqlx::query("UPDATE publishes SET lease = $1 WHERE id = $2 AND state NOT IN ('open', 'checking')")
+        .bind(SWEPT)
+        .bind(publish.id.clone())
+        .execute(&service.registry.rows)
+        .await?;
     Ok(())
 }
 
@@ -140,7 +155,7 @@ async fn findings(service: &Service, publish: &Publish) -> Result<Findings, NoVe
     }
     let mut rows = service.registry.rows.acquire().await?;
     for pack in &examined {
-        reasons.extend(admission::reasons_against(&mut rows, pack, &publish.login).await?);
+        reasons.extend(admission::reasons_against(&mut rows, pack, &publish.login, &service.bundled).await?);
     }
     drop(rows);
     if !reasons.is_empty() {
@@ -191,12 +206,12 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
     let first = index::log_size(&mut turn).await?;
     for ((pack, verified), position) in found.iter().zip(first..) {
         // Again under the lock: another publish may have come first.
-        reasons.extend(admission::reasons_against(&mut turn, pack, &publish.login).await?);
+        reasons.extend(admission::reasons_against(&mut turn, pack, &publish.login, &service.bundled).await?);
         let bump = admission::bump(&mut turn, pack, verified).await?;
         if let Some((required, false)) = bump {
             let message =
                 format!("names that others may use are gone or new: this needs a {} version", required.as_str());
-            reasons.push(diagnostic(&pack.declared, "bump", message, Some("raise the version further")));
+            reasons.push(diagnostic(&pack.declared, "bump", message, Some("raise `version` in Exo.toml further")));
         }
         if !reasons.is_empty() {
             continue;
@@ -245,7 +260,7 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
     Ok(())
 }
 
-/// Forgets what nobody committed.
+/// Forgets what nobody committed, and removes the uploads that a killed worker left.
 pub(crate) async fn tidy(service: &Service) -> Result<(), Failure> {
     let before = chance::now()? - OPEN_LIFE;
     let rows = &service.registry.rows;
@@ -256,6 +271,21 @@ pub(crate) async fn tidy(service: &Service) -> Result<(), Failure> {
     {
         let id: String = row.try_get("id")?;
         forget(service, &id).await?;
+    }
+    // A lease that may still be held is somebody's work.
+    for row in
+        sqlx::query("SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease >= 0 AND lease < $1")
+            .bind(chance::now()? - LEASE)
+            .fetch_all(rows)
+            .await?
+    {
+        let id: String = row.try_get("id")?;
+        let mut connection = rows.acquire().await?;
+        let publish = load(&mut connection, &id).await?;
+        drop(connection);
+        if let Some(publish) = publish {
+            sweep(service, &publish).await?;
+        }
     }
     Ok(())
 }

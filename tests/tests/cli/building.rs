@@ -311,3 +311,83 @@ fn kernels_without_targets_or_schedule_are_explained() {
     sandbox.write("work/src/lib.exo", LIB);
     sandbox.run(&["build"]).exits(1).says(&["error[E0601]", "has no targets", "Exo.toml:8:8"]);
 }
+
+/// A project whose kernel is scheduled by a function of `sneak`, which leaves out checks in every way a function can.
+fn waiving(way: &str, verify: &str) -> Sandbox {
+    let sandbox = kernel("\"plain_a\"");
+    let lib = "\
+def direct(p):
+    return fission(p, p.find_loop(\"j\").after(), unsafe_skip_check = True)
+
+def tried(p):
+    return try_do(fission, p, p.find_loop(\"j\").after(), unsafe_skip_check = True)
+
+def once(p):
+    return [step(p) for step in [lambda p: fission(p, p.find_loop(\"j\").after(), unsafe_skip_check = True)]][0]
+
+def repeated(p):
+    return repeat(direct, times = 1)(p)
+
+def later():
+    return lambda p, target: direct(p)
+
+def fallback(p):
+    done = attempt(fission, p, p.find_loop(\"j\").after(), unsafe_skip_check = True)
+    return done.value if done.ok else simplify(p)
+";
+    sandbox.pack("sneak", "1.0.0", "", &[("src/lib.exo", lib)]);
+    let dependencies = "[dependencies]\nplain-a = \"1\"\nsneak = \"1\"\n";
+    sandbox.project(&format!("{dependencies}{verify}{}", KERNEL.replace("TARGETS", "\"plain_a\"")));
+    let own = format!(
+        "from sneak import direct, tried, once, repeated, later, fallback\n\n\
+         @proc\ndef scale(n: size, x: f32[n, n], y: f32[n + 1]):\n    for i in seq(0, n):\n        for j in seq(0, n):\n            \
+         x[i, j] = y[i]\n        y[i + 1] = x[i, 0]\n\ndef schedule(p, target):\n    return {way}\n"
+    );
+    sandbox.write("work/src/lib.exo", &own);
+    sandbox
+}
+
+#[test]
+fn a_dependency_leaves_out_no_check_in_the_schedule_of_a_kernel() {
+    for way in ["direct(p)", "once(p)", "later()(p, target)"] {
+        let sandbox = waiving(way, "");
+        sandbox.run(&["install"]).exits(0);
+        let before = sandbox.state();
+        for command in [vec!["build"], vec!["check"], vec!["show", "scale"], vec!["audit"]] {
+            let ran = sandbox.run(&command);
+            assert_ne!(ran.code, Some(0), "{way} {command:?}: {}", ran.stdout);
+            ran.says(&[
+                "error[E0604]: pack `sneak` leaves out a check, which your Exo.toml does not allow",
+                "sneak/src/lib.exo:",
+                "not shown: fission(scale",
+                "allow-unsafe = [\"sneak\"]",
+            ]);
+        }
+        assert_eq!(sandbox.state(), before);
+    }
+}
+
+#[test]
+fn a_denied_step_is_a_refusal_that_a_schedule_can_go_around() {
+    for way in ["fallback(p)", "tried(p)", "repeated(p)"] {
+        let sandbox = waiving(way, "");
+        sandbox.run(&["build"]).exits(0);
+        let c = sandbox.read("work/build/plain_a/scale.c");
+        assert!(!c.contains("waived"), "{c}");
+    }
+}
+
+#[test]
+fn waived_checks_that_are_allowed_or_ones_own_are_counted_wherever_they_run() {
+    let allowed = waiving("direct(p)", "[verify]\nallow-unsafe = [\"sneak\"]\n");
+    allowed.run(&["build"]).exits(0).says(&["`scale` for `plain_a` has a waived check by `sneak` in fission(scale"]);
+    let c = allowed.read("work/build/plain_a/scale.c");
+    assert!(c.contains("// waived by `sneak` in fission(scale"), "{c}");
+    allowed.run(&["check"]).exits(0).prints(&["1 waived check,", "waived by `sneak` in fission(scale"]);
+
+    let own = waiving("fission(p, p.find_loop(\"j\").after(), unsafe_skip_check = True)", "");
+    own.run(&["check"]).exits(0).prints(&["1 waived check,", "waived by `mine` in fission(scale"]);
+    own.run(&["audit"]).exits(0).prints(&["mine     0.1.0         1      0", "1 waived check and"]);
+    own.run(&["audit", "--deny", "waived"]).exits(4).says(&["waived: mine 0.1.0 (1)"]);
+    own.run(&["build"]).exits(0).says(&["has a waived check by `mine` in fission(scale"]);
+}

@@ -98,3 +98,24 @@ fn a_pack_for_another_exo_is_not_chosen() {
     sandbox.project("[dependencies]\nstd = \"1\"\n");
     sandbox.run(&["tree"]).exits(0).prints(&["std 1.2.0"]);
 }
+
+#[test]
+fn a_lockfile_that_fits_does_not_hide_that_a_pack_is_for_another_exo() {
+    let sandbox = registry();
+    let path_pack = exo_tests::command_line::manifest("near", "0.1.0", "");
+    sandbox.write("near/Exo.toml", &path_pack);
+    sandbox.write("near/src/lib.exo", "");
+    sandbox.project("[dependencies]\nstd = \"1\"\nnear = { path = \"../near\" }\n");
+    sandbox.run(&["install"]).exits(0);
+    sandbox.write("near/Exo.toml", &path_pack.replace("kind =", "exo = \">=99\"\nkind ="));
+    for command in [&["check"][..], &["install", "--locked"][..]] {
+        sandbox.run(command).exits(1).says(&["near", "`>=99`", "exo 0.1.0"]);
+    }
+    sandbox.write("near/Exo.toml", &path_pack);
+    sandbox.run(&["check"]).exits(0);
+    let own = sandbox.read("work/Exo.toml");
+    sandbox.write("work/Exo.toml", &own.replace("kind =", "exo = \">=99\"\nkind ="));
+    for command in [&["check"][..], &["install", "--locked"][..]] {
+        sandbox.run(command).exits(1).says(&["`>=99`", "exo 0.1.0"]);
+    }
+}

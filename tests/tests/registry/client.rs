@@ -12,7 +12,7 @@ use exo_index::registry::log::tile::{ReadTile, Tile};
 use exo_index::registry::malformed::Malformed;
 use exo_index::registry::shard::Shard;
 use exo_index::registry::snapshot::{Bucket, Snapshot, bucket_of};
-use exo_index::registry::trust::Trust;
+use exo_index::registry::trust::{Trust, named_root};
 use exo_index::registry::verdict::Verdict;
 
 use crate::server::Server;
@@ -40,6 +40,10 @@ fn hashed(server: &Server, path: &str, digest: &Sha256) -> Vec<u8> {
 pub(crate) fn trust(server: &Server, before: Option<Trust>) -> Trust {
     let before = before.unwrap_or_else(|| {
         Trust::first(Envelope::parse("the root", &file(server, &layout::root(1))).unwrap(), None).unwrap()
+    });
+    let newest = named_root(&file(server, layout::LATEST)).unwrap();
+    let before = (before.root().version + 1..=newest).fold(before, |trust, number| {
+        trust.next_root(Envelope::parse("the root", &file(server, &layout::root(number))).unwrap()).unwrap()
     });
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let candidate = before.consider(&file(server, layout::LATEST), now).unwrap();

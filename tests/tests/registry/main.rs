@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod access;
+mod authors;
 mod client;
+mod operations;
 mod postgres;
 mod publishing;
 mod refusals;
+mod sending;
 mod server;

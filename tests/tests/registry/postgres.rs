@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use crate::client;
+use crate::operations::comes_back;
 use crate::publishing::life_of_a_pack;
 use crate::server::{Pack, Server};
 
@@ -78,6 +79,12 @@ fn is_root() -> bool {
 fn a_pack_lives_on_postgres() {
     let cluster = Cluster::start();
     life_of_a_pack(&Server::start_on(Arc::new(tempfile::tempdir().unwrap()), Some(cluster.url())));
+}
+
+#[test]
+fn a_backup_of_sqlite_restores_into_postgres() {
+    let cluster = Cluster::start();
+    comes_back(Some(cluster.url()));
 }
 
 #[test]

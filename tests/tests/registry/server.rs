@@ -99,6 +99,16 @@ impl Server {
         self.folder.path().join(path)
     }
 
+    /// Panics unless no upload is left; they are removed right after a publish has ended.
+    #[track_caller]
+    pub(crate) fn keeps_no_upload(&self) {
+        let start = Instant::now();
+        while !self.files("waiting").is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(20), "{:?}", self.files("waiting"));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The files below a folder of the store.
     pub(crate) fn files(&self, folder: &str) -> Vec<PathBuf> {
         fn below(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -213,17 +223,22 @@ impl Server {
     }
 
     /// Runs a command of the program on the directory.
+    #[track_caller]
     pub(crate) fn operate(&self, command: &str, more: &[&str]) -> String {
-        let mut run = Command::new(program());
-        run.arg(command).arg("--data").arg(self.folder.path()).args(more);
-        if let Some(url) = &self.database {
-            run.args(["--database", url]);
-        }
-        let output = run.output().unwrap();
-        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{text}");
-        text
+        operate_on(self.folder.path(), self.database.as_deref(), command, more).unwrap_or_else(|text| panic!("{text}"))
     }
+}
+
+/// Runs a command of the program on a directory; what it says, as an error where it fails.
+pub(crate) fn operate_on(data: &Path, database: Option<&str>, command: &str, more: &[&str]) -> Result<String, String> {
+    let mut run = Command::new(program());
+    run.arg(command).arg("--data").arg(data).args(more);
+    if let Some(url) = database {
+        run.args(["--database", url]);
+    }
+    let output = run.output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok(text) } else { Err(text) }
 }
 
 impl Drop for Server {

@@ -9,6 +9,7 @@ use exo_index::digest::Blake3;
 use exo_index::lockfile::{LockedSource, Lockfile};
 use exo_index::manifest::{DependencySource, GitSource, MANIFEST_FILE, Manifest, git_path};
 use exo_index::name::PackName;
+use exo_index::version::Version;
 
 use crate::failure::{Failure, Outcome};
 use crate::filesystem;
@@ -60,6 +61,18 @@ impl PathPack {
 #[derive(Debug, Default)]
 pub(super) struct PathPacks {
     pub(super) packs: BTreeMap<PackName, PathPack>,
+}
+
+impl PathPacks {
+    /// The packs that this version of exo is not for, as phrases.
+    pub(super) fn written_for_another(&self, exo: &Version) -> Vec<String> {
+        let others = self.packs.iter().filter(|(_, pack)| !pack.manifest.pack.exo.accepts_exo(exo));
+        others
+            .map(|(name, pack)| {
+                format!("`{name}` in `{}` needs exo {}, and this is {exo}", pack.text, pack.manifest.pack.exo)
+            })
+            .collect()
+    }
 }
 
 /// Where a dependency is, as seen from the project.

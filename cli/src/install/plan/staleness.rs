@@ -18,6 +18,7 @@ pub(super) fn reasons(lock: Option<&Lockfile>, manifest: &Manifest, paths: &Path
     if lock.exo != *exo {
         reasons.push(format!("{LOCK_FILE} was made by exo {}, and this is exo {exo}", lock.exo));
     }
+    reasons.extend(paths.written_for_another(exo));
     for (name, pack) in &paths.packs {
         // A pack that is not locked at all is among the disagreements, or below those of another path pack.
         if let Some(locked) = lock.packs.get(name) {

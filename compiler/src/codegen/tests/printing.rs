@@ -2,6 +2,7 @@
 
 use super::{body, emulated, last, options, output, output_of};
 use crate::codegen::{compile, proc_text};
+use crate::loop_ir::Waiver;
 use crate::testing;
 
 const WINDOWS: &str = "
@@ -516,9 +517,15 @@ fn waived_checks_are_named() {
     ",
     ))
     .clone();
-    proc.lineage.waived = std::sync::Arc::new(vec!["fuse(p, \"i\",\n \"j\") \\".to_string()]);
+    let waiver = |pack: &str| Waiver { pack: pack.into(), step: "fuse(p, \"i\",\n \"j\") \\".to_string() };
+    proc.lineage.waived = std::sync::Arc::new(vec![waiver(""), waiver("tiles")]);
     let c = output_of(&std::sync::Arc::new(proc), &options()).c;
-    assert!(c.contains("// )\n// waived: fuse(p, \"i\",  \"j\") \nvoid p("), "{c}");
+    assert!(
+        c.contains(
+            "// )\n// waived in fuse(p, \"i\",  \"j\") \n// waived by `tiles` in fuse(p, \"i\",  \"j\") \nvoid p("
+        ),
+        "{c}"
+    );
 }
 
 #[test]

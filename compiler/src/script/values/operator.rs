@@ -63,7 +63,7 @@ impl<'v> StarlarkValue<'v> for OperatorValue {
         };
         let rest = rest.iter().map(|value| Host::raw(*value)).collect::<starlark::Result<Vec<_>>>()?;
         let host = Host::of(eval)?;
-        let result = host.apply(self.0, &procedure.0, rest, named, host.place(eval))?;
+        let result = host.apply(self.0, &procedure.0, rest, named, host.site(eval))?;
         let further = self.0.further(procedure.0.ir(), result.ir());
         let heap = eval.heap();
         let cursors = wants_cursors.then(|| heap.alloc(cursors(self.0, &result)));

@@ -8,7 +8,7 @@ use crate::analysis::mutation;
 use crate::analysis::solver::Solver;
 use crate::cursor::{Editor, path};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
-use crate::loop_ir::{Arg, ArgType, Proc, StmtKind, build};
+use crate::loop_ir::{Arg, ArgType, Proc, StmtKind, Waiver, build};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::parallel;
@@ -80,7 +80,7 @@ def f(y: f32[4, 8] @ DRAM):
         let call = build::stmt(StmtKind::Call { callee: new.clone(), args: args.clone() }, &stmt.span);
         let mut editor = Editor::new(proc);
         editor.rewrite_stmt(at, call, Vec::new()).map_err(|gone| arguments.bug(gone))?;
-        let waived: Vec<String> = [callee, new].iter().flat_map(|proc| proc.lineage.waived.iter().cloned()).collect();
+        let waived: Vec<Waiver> = [callee, new].iter().flat_map(|proc| proc.lineage.waived.iter().cloned()).collect();
         let known = Arc::make_mut(&mut editor.header().lineage.waived);
         for text in waived {
             if !known.contains(&text) {

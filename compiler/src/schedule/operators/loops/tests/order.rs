@@ -126,7 +126,7 @@ fn fission_that_would_change_the_result() {
         assert!(refusal.message().contains("it is called `unsafe_skip_check`"), "{}", refusal.message());
         let waived = apply("fission", &p, arguments![&gap; unsafe_skip_check = true]).unwrap();
         assert_eq!(waived.ir().lineage.waived.len(), 1, "{body}");
-        assert!(waived.ir().lineage.waived[0].contains("fission(f"));
+        assert!(waived.ir().lineage.waived[0].step.contains("fission(f"));
     }
 }
 

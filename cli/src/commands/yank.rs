@@ -1,0 +1,85 @@
+//! `exo yank` and `exo deprecate`: what an author says of a version or a pack that is out already.
+
+use exo_index::name::PackName;
+use exo_index::registry::layout::name_in_url;
+use exo_index::version::Version;
+use serde_json::{Value, json};
+
+use crate::arguments::{Deprecate, Why, Yank};
+use crate::commands::add::split;
+use crate::commands::new::pack_name;
+use crate::commands::token::open;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::registry::api::Body;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+pub(super) fn run(arguments: &Yank, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let (name, version) = named(&arguments.version)?;
+    let api = open(settings, &arguments.at)?;
+    let path = format!("packs/{}/{version}/yank", name_in_url(&name));
+    if arguments.undo {
+        api.ask("DELETE", &path, Body::Nothing)?;
+    } else {
+        api.ask("PUT", &path, Body::Json(&body(&arguments.why)))?;
+    }
+    let yanked = !arguments.undo;
+    terminal.answer(
+        || match yanked {
+            true => format!(
+                "{name} {version} is yanked: who has locked it keeps it, with a warning, and nobody newly chooses it\n"
+            ),
+            false => format!("{name} {version} may be chosen again\n"),
+        },
+        || json!({ "name": name.as_str(), "version": version.to_string(), "yanked": yanked }),
+    );
+    Ok(Exit::Done)
+}
+
+/// `exo deprecate`.
+pub(super) fn deprecate(arguments: &Deprecate, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let name = pack_name(&arguments.pack)?;
+    let api = open(settings, &arguments.at)?;
+    let path = format!("packs/{}/deprecation", name_in_url(&name));
+    if arguments.undo {
+        api.ask("DELETE", &path, Body::Nothing)?;
+    } else {
+        api.ask("PUT", &path, Body::Json(&body(&arguments.why)))?;
+    }
+    let deprecated = !arguments.undo;
+    terminal.answer(
+        || format!("{name} is {}deprecated\n", if deprecated { "" } else { "no longer " }),
+        || json!({ "name": name.as_str(), "deprecated": deprecated }),
+    );
+    Ok(Exit::Done)
+}
+
+fn body(why: &Why) -> Value {
+    json!({ "reason": why.reason, "replacement": why.replacement })
+}
+
+/// `neon@1.1.0` as name and version.
+fn named(text: &str) -> Outcome<(PackName, Version)> {
+    let (name, version) = split(text);
+    let name = pack_name(name)?;
+    let Some(version) = version else {
+        return Err(Failure::usage(format!("`{text}` names no version"))
+            .hint(format!("write for example `exo yank {name}@1.0.0`")));
+    };
+    let version = Version::parse(version).map_err(|error| Failure::usage(format!("`{text}`: {}", error.message)))?;
+    Ok((name, version))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_named_in_full() {
+        let (name, version) = named("@arm/neon@1.0.0").unwrap();
+        assert_eq!((name.as_str(), version), ("@arm/neon", Version::new(1, 0, 0)));
+        assert!(named("neon").unwrap_err().message.contains("names no version"));
+        assert!(named("neon@1").is_err());
+    }
+}

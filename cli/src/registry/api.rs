@@ -1,0 +1,237 @@
+//! The HTTP interface of a registry: one request with a token, and what a refusal means to a person.
+//!
+//! A token goes to the URL it is for and nowhere else: redirects are not followed, and without TLS nothing secret is sent to
+//! another machine unless the configuration allows it.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use ureq::http::{Request, Uri};
+
+use crate::failure::{Failure, Outcome};
+use crate::registry::configuration::{Configured, Registries};
+use crate::registry::credentials::{self, Origin, Secret};
+use crate::settings::Settings;
+
+/// How long a whole answer may take, an upload included.
+const TIME: Duration = Duration::from_secs(300);
+/// How long it may take until there is a connection.
+const TIME_TO_CONNECT: Duration = Duration::from_secs(15);
+/// The largest answer, in bytes: diagnostics of many packs.
+const LARGEST_ANSWER: u64 = 64 << 20;
+
+/// A registry to talk to.
+#[derive(Debug)]
+pub(crate) struct Api {
+    pub(crate) url: String,
+    agent: ureq::Agent,
+    token: Option<(Secret, Origin)>,
+}
+
+/// What a registry said instead of an answer.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) status: u16,
+    message: String,
+    hint: Option<String>,
+    request: String,
+}
+
+/// What a request carries.
+#[derive(Clone, Copy)]
+pub(crate) enum Body<'a> {
+    Nothing,
+    Json(&'a Value),
+    Bytes(&'a [u8]),
+}
+
+/// Text of a registry as it may stand on a terminal: without characters that control it.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|char| if char.is_control() && char != '\n' { '\u{fffd}' } else { char }).collect()
+}
+
+/// A piece of a URL: everything but letters, digits and `-._~` is encoded.
+pub(crate) fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+/// Whether secrets may be sent there.
+fn is_private(registry: &Configured) -> Outcome<()> {
+    let url = &registry.url;
+    let wrong = |why: &str| Failure::usage(format!("registry `{url}` {why}"));
+    if url.starts_with("file://") {
+        return Err(wrong("is a folder, which has no accounts and takes no packs")
+            .hint("name the server that writes the folder, with --registry or EXO_REGISTRY"));
+    }
+    let uri: Uri = url.parse().map_err(|_| wrong("has no sound URL"))?;
+    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err(wrong("has a login in its URL").hint("take it out of the URL and run `exo login`"));
+    }
+    let here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    match uri.scheme_str() {
+        Some("https") => Ok(()),
+        Some("http") if here || registry.plain_http => Ok(()),
+        Some("http") => Err(wrong("has no TLS, so everybody on the way could read your password or token")
+            .hint("use its https:// URL; `plain-http = true` below `[registries.NAME]` allows it all the same")),
+        _ => Err(wrong("has no URL that starts with https:// or http://")),
+    }
+}
+
+impl Api {
+    /// Requests without a token.
+    pub(crate) fn anonymous(settings: &Settings, registry: &Configured) -> Outcome<Self> {
+        if settings.offline {
+            return Err(Failure::usage("--offline: this command talks to a registry").hint("run it without --offline"));
+        }
+        is_private(registry)?;
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(TIME))
+            .timeout_connect(Some(TIME_TO_CONNECT))
+            .max_redirects(0)
+            .user_agent(concat!("exo/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .new_agent();
+        Ok(Api { url: registry.url.clone(), agent, token: None })
+    }
+
+    /// Requests with the token that there is for the registry.
+    pub(crate) fn open(settings: &Settings, registries: &Registries, registry: &Configured) -> Outcome<Self> {
+        let api = Self::anonymous(settings, registry)?;
+        Ok(Api { token: Some(credentials::token(settings, registries, registry)?), ..api })
+    }
+
+    /// The same registry with this token.
+    pub(crate) fn with(self, token: Secret, origin: Origin) -> Self {
+        Api { token: Some((token, origin)), ..self }
+    }
+
+    pub(crate) fn origin(&self) -> Option<Origin> {
+        self.token.as_ref().map(|(_, origin)| *origin)
+    }
+
+    /// One request below `api/v1/`.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: Body<'_>) -> Outcome<Value> {
+        self.attempt(method, path, body)?.map_err(|refused| self.failure(refused))
+    }
+
+    /// Like [`Api::ask`], for who can do something about a refusal.
+    pub(crate) fn attempt(&self, method: &str, path: &str, body: Body<'_>) -> Outcome<Result<Value, Refused>> {
+        let url = format!("{}/api/v1/{path}", self.url);
+        let mut request = Request::builder().method(method).uri(&url);
+        if let Some((token, _)) = &self.token {
+            request = request.header("authorization", format!("Bearer {}", token.expose()));
+        }
+        let unsound = |_| Failure::usage(format!("`{url}` is no sound URL"));
+        let sent = match body {
+            Body::Nothing if matches!(method, "GET" | "DELETE") => self.agent.run(request.body(()).map_err(unsound)?),
+            Body::Nothing => self.agent.run(request.body(&b""[..]).map_err(unsound)?),
+            Body::Bytes(bytes) => self.agent.run(request.body(bytes).map_err(unsound)?),
+            Body::Json(value) => {
+                let request = request.header("content-type", "application/json");
+                self.agent.run(request.body(value.to_string()).map_err(unsound)?)
+            }
+        };
+        let mut answer = sent.map_err(|error| unreachable(&url, &error.to_string()))?;
+        let status = answer.status().as_u16();
+        if (300..400).contains(&status) {
+            return Err(Failure::refused(format!("`{url}` is somewhere else now, says the registry"))
+                .note("nothing was sent there: a password or a token goes to the registry that it is for only")
+                .hint("if it has moved, use its new URL and run `exo login` there"));
+        }
+        let bytes = answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec();
+        let bytes = bytes.map_err(|error| unreachable(&url, &error.to_string()))?;
+        let value: Option<Value> =
+            if bytes.is_empty() { Some(Value::Null) } else { serde_json::from_slice(&bytes).ok() };
+        match (status, value) {
+            (200..300, Some(value)) => Ok(Ok(value)),
+            (_, value) => Ok(Err(refused(&url, status, value.as_ref())?)),
+        }
+    }
+
+    /// What a refusal means to a person.
+    pub(crate) fn failure(&self, refused: Refused) -> Box<Failure> {
+        let said = format!("registry `{}`: {}", self.url, refused.message);
+        let mut failure = match refused.status {
+            429 | 500.. => Failure::environment(said),
+            _ => Failure::refused(said),
+        };
+        if refused.status >= 500 && !refused.request.is_empty() {
+            failure = failure.note(format!("the registry's log has it as request {}", refused.request));
+        }
+        if let Some(hint) = refused.hint {
+            failure = failure.hint(hint);
+        }
+        match (refused.status, self.origin()) {
+            (401, Some(origin)) => failure.hint(origin.hint()),
+            (403, Some(Origin::Variable)) => {
+                failure.hint("the token is the one in EXO_TOKEN, which goes before what `exo login` keeps")
+            }
+            (500.., ..) => failure.hint("try again later, or ask who runs the registry"),
+            _ => failure,
+        }
+    }
+}
+
+fn unreachable(url: &str, why: &str) -> Box<Failure> {
+    Failure::environment(format!("cannot reach `{url}`: {why}"))
+        .hint("check the network and the registry's URL, and run the command again")
+}
+
+/// The protocol's form of a refusal; anything else comes from something that is no registry.
+fn refused(url: &str, status: u16, value: Option<&Value>) -> Outcome<Refused> {
+    let error = value.and_then(|value| value.get("error"));
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(printable);
+    match error.and_then(|error| text(error.get("message"))) {
+        Some(message) => Ok(Refused {
+            status,
+            message,
+            hint: text(error.and_then(|error| error.get("hint"))),
+            request: text(value.and_then(|value| value.get("request"))).unwrap_or_default(),
+        }),
+        None => Err(Failure::environment(format!("`{url}` answered with status {status}, and not as a registry does"))
+            .hint("check the registry's URL; a proxy on the way may have answered instead")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_go_to_private_places_only() {
+        let allowed = |url: &str, plain_http| {
+            is_private(&Configured { url: url.to_string(), root: None, plain_http }).map_err(|failed| failed.message)
+        };
+        for url in ["https://a.example/x", "http://127.0.0.1:8700", "http://localhost:1", "http://[::1]:1"] {
+            assert_eq!(allowed(url, false), Ok(()), "{url}");
+        }
+        assert!(allowed("http://a.example", false).unwrap_err().contains("has no TLS"));
+        assert!(allowed("http://127.0.0.1.example", false).unwrap_err().contains("has no TLS"));
+        assert_eq!(allowed("http://a.example", true), Ok(()));
+        assert!(allowed("https://ada:pass@a.example", true).unwrap_err().contains("login in its URL"));
+        assert!(allowed("file:///srv", true).unwrap_err().contains("is a folder"));
+        assert!(allowed("ftp://a.example", true).is_err());
+    }
+
+    #[test]
+    fn what_a_registry_says_cannot_move_the_cursor() {
+        assert_eq!(printable("a\u{1b}[2Jb\nc"), "a\u{fffd}[2Jb\nc");
+        assert_eq!(encoded("@arm/a b%"), "%40arm%2Fa%20b%25");
+    }
+
+    #[test]
+    fn a_proxy_is_no_registry() {
+        assert!(refused("u", 502, None).unwrap_err().message.contains("not as a registry does"));
+        let value = serde_json::json!({ "error": { "code": "forbidden", "message": "no", "hint": null } });
+        assert_eq!(refused("u", 403, Some(&value)).unwrap().message, "no");
+    }
+}

@@ -1,0 +1,212 @@
+//! The steps of a publish over HTTP: declare, upload, commit, and wait for what the registry's checker says.
+
+use std::time::{Duration, Instant};
+
+use exo_compiler::diagnostic::codes;
+use exo_index::name::PackName;
+use serde_json::{Value, json};
+
+use crate::failure::{Exit, Failure, Outcome, count};
+use crate::packaging::Packed;
+use crate::registry::api::{Api, Body, encoded, printable};
+use crate::terminal::Terminal;
+
+/// Between two questions how it goes, at first and at most.
+const PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// A registry that does not answer for so long is given up; it goes on without us.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How a publish ended, with what the registry said of it.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    Published(Value),
+    /// A dry run that would have been published.
+    Checked(Value),
+    Refused(Refusal),
+}
+
+impl Ended {
+    /// By how much the version of a pack had to be raised at least.
+    pub(crate) fn required_bump(&self, name: &PackName) -> Option<String> {
+        let (Ended::Published(answer) | Ended::Checked(answer)) = self else { return None };
+        let packs = answer.get("packs").and_then(Value::as_array)?;
+        let pack = packs.iter().find(|pack| pack.get("name").and_then(Value::as_str) == Some(name.as_str()))?;
+        pack.get("required_bump").and_then(Value::as_str).map(printable)
+    }
+}
+
+/// Sends the packs, and waits for how it ends.
+pub(crate) fn send(api: &Api, terminal: &Terminal, packs: &[&Packed], dry_run: bool) -> Outcome<Ended> {
+    let declared = packs.iter().map(|packed| {
+        json!({
+            "name": packed.manifest.pack.name.value.as_str(),
+            "version": packed.manifest.pack.version.value.to_string(),
+            "sha256": packed.archive.sha256.to_string(),
+            "size": packed.archive.bytes.len(),
+        })
+    });
+    let declared = json!({ "packs": declared.collect::<Vec<_>>(), "dry_run": dry_run });
+    let prepared = api.ask("POST", "publish", Body::Json(&declared))?;
+    let session = prepared.get("session").and_then(Value::as_str).map(encoded);
+    let session = session.ok_or_else(|| Failure::environment("the registry's answer has no `session`"))?;
+    let missing: Vec<&str> =
+        prepared.get("missing").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let progress = terminal.progress("Uploading", missing.len());
+    for packed in packs.iter().filter(|packed| missing.contains(&packed.archive.sha256.to_string().as_str())) {
+        progress.step(packed.manifest.pack.name.value.as_str());
+        let path = format!("publish/{session}/{}", packed.archive.sha256);
+        if let Err(failed) = api.ask("PUT", &path, Body::Bytes(&packed.archive.bytes)) {
+            // It would be forgotten in a day anyway.
+            let _ = api.attempt("DELETE", &format!("publish/{session}"), Body::Nothing);
+            return Err(failed.note("nothing was published"));
+        }
+    }
+    drop(progress);
+    api.ask("POST", &format!("publish/{session}/commit"), Body::Nothing)?;
+    terminal.status("Uploaded", &format!("{}; the registry checks now", count(packs.len(), "pack")));
+    wait(api, &session)
+}
+
+/// Asks until the registry is done. One that is started again in between goes on with it.
+fn wait(api: &Api, session: &str) -> Outcome<Ended> {
+    let mut pause = PAUSE;
+    let mut heard = Instant::now();
+    loop {
+        let answer = match api.ask("GET", &format!("publish/{session}"), Body::Nothing) {
+            Ok(answer) => answer,
+            Err(failed) if failed.exit == Exit::Environment && heard.elapsed() < PATIENCE => {
+                std::thread::sleep(LONGEST_PAUSE);
+                continue;
+            }
+            Err(failed) => {
+                return Err(failed
+                    .note("all packs are with the registry, which goes on to check them")
+                    .hint("run the same command again later: it sees whether they were published"));
+            }
+        };
+        heard = Instant::now();
+        match answer.get("state").and_then(Value::as_str).unwrap_or_default() {
+            "published" => return Ok(Ended::Published(answer)),
+            "checked" => return Ok(Ended::Checked(answer)),
+            "refused" => return Ok(Ended::Refused(Refusal::of(&answer))),
+            "open" | "checking" => {}
+            other => {
+                return Err(Failure::environment(format!(
+                    "the registry says that the publish is `{}`, which this exo does not know",
+                    printable(other)
+                ))
+                .hint("use a newer exo"));
+            }
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Everything that a registry has against a publish.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    reasons: Vec<Reason>,
+}
+
+#[derive(Debug)]
+struct Reason {
+    pack: String,
+    code: String,
+    message: String,
+    hint: Option<String>,
+    place: Option<String>,
+    /// A diagnostic of the checker: `message` is then its text as it is to be shown.
+    diagnostic: Option<Value>,
+}
+
+impl Refusal {
+    fn of(answer: &Value) -> Self {
+        let reason = |value: &Value| {
+            let text = |key: &str| value.get(key).and_then(Value::as_str).map(printable);
+            let line = value.get("line").and_then(Value::as_u64).map(|line| format!(":{line}")).unwrap_or_default();
+            Reason {
+                pack: text("pack").unwrap_or_default(),
+                code: text("code").unwrap_or_default(),
+                message: text("message").unwrap_or_default(),
+                hint: text("hint"),
+                place: text("file").map(|file| format!("{file}{line}: ")),
+                diagnostic: value.get("diagnostic").filter(|diagnostic| !diagnostic.is_null()).cloned(),
+            }
+        };
+        let reasons = answer.get("diagnostics").and_then(Value::as_array);
+        Refusal { reasons: reasons.into_iter().flatten().map(reason).collect() }
+    }
+
+    /// Whether all that stands in the way is that the versions are there already.
+    pub(crate) fn is_about_versions_only(&self) -> bool {
+        !self.reasons.is_empty() && self.reasons.iter().all(|reason| reason.code == "version")
+    }
+
+    /// The refusal as the failure of the command. What the checker says is shown as `exo check` would.
+    pub(crate) fn failure(&self, url: &str) -> Box<Failure> {
+        let told: Vec<&Reason> = self.reasons.iter().filter(|reason| reason.diagnostic.is_none()).collect();
+        let checker = self.reasons.iter().any(|reason| reason.code == "checker");
+        let message = match told.as_slice() {
+            [only] => format!("registry `{url}` refuses `{}`: {}", only.pack, only.text()),
+            _ => format!("registry `{url}` refuses this: {}", count(told.len(), "reason")),
+        };
+        let mut failure = match checker {
+            true => Failure::verification(message).code(codes::CLAIM),
+            false => Failure::refused(message).code(codes::PACKAGE),
+        };
+        if told.len() > 1 {
+            failure = told
+                .iter()
+                .fold(failure, |failure, reason| failure.note(format!("`{}`: {}", reason.pack, reason.text())));
+        }
+        failure = failure.note("nothing was published");
+        for reason in &self.reasons {
+            if let Some(diagnostic) = &reason.diagnostic {
+                failure.rendered.push((reason.message.clone(), diagnostic.clone()));
+            }
+            if let Some(hint) = reason.hint.as_ref().filter(|hint| !failure.hints.contains(hint)) {
+                failure.hints.push(hint.clone());
+            }
+        }
+        failure
+    }
+}
+
+impl Reason {
+    fn text(&self) -> String {
+        format!("{}{}", self.place.as_deref().unwrap_or_default(), self.message)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    fn refusal(reasons: Value) -> Refusal {
+        Refusal::of(&json!({ "state": "refused", "diagnostics": reasons }))
+    }
+
+    #[test]
+    fn one_reason_is_the_message() {
+        let taken = refusal(json!([{ "pack": "a", "code": "version", "message": "it is there", "hint": "raise it" }]));
+        assert!(taken.is_about_versions_only());
+        let failed = taken.failure("https://r");
+        assert_eq!(failed.message, "registry `https://r` refuses `a`: it is there");
+        assert_eq!((failed.hints[0].as_str(), failed.exit), ("raise it", Exit::Refused));
+    }
+
+    #[test]
+    fn the_checkers_words_are_shown_whole() {
+        let failed = refusal(json!([
+            { "pack": "a", "code": "checker", "message": "its modules were refused", "hint": null },
+            { "pack": "a", "code": "checker", "message": "error[E0201]: x\n\u{7}", "diagnostic": { "code": "E0201" } },
+        ]))
+        .failure("u");
+        assert_eq!(failed.message, "registry `u` refuses `a`: its modules were refused");
+        assert_eq!(failed.exit, Exit::VerificationFailed);
+        assert_eq!(failed.rendered[0].0, "error[E0201]: x\n\u{fffd}");
+    }
+}

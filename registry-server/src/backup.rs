@@ -1,0 +1,208 @@
+//! The whole registry in a folder, and back: rows as lines of JSON, the served files, the keys.
+//!
+//! Rows are read in one turn, so that they fit each other, and do not depend on the database: a backup of SQLite restores into PostgreSQL. Files
+//! never change once they are written, so they are copied after the turn. Publishes that were under way are not kept; their authors
+//! repeat them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use exo_index::digest::Sha256;
+use exo_index::registry::note::Note;
+use exo_index::registry::pointer::Pointer;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sqlx::Row as _;
+
+use crate::blobs::Blobs;
+use crate::configuration::{Backup, Restore};
+use crate::database::{self, Kind, Rows, Table};
+use crate::failure::Failure;
+use crate::keys::{self, Keys};
+use crate::operations::reachable;
+use crate::registry::Registry;
+
+const FORMAT: u32 = 1;
+
+/// The list of what a backup holds; written last, so that a backup that was cut short is none.
+const CONTENTS: &str = "backup.json";
+
+/// Tables of work under way and of counts that are soon over.
+const PASSING: [&str; 3] = ["publishes", "publish_packs", "limits"];
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    format: u32,
+    origin: String,
+    /// The version of the pointer.
+    pointer: u64,
+    /// Hashes of all files, by path in the backup.
+    files: BTreeMap<String, Sha256>,
+}
+
+fn kept() -> impl Iterator<Item = Table> {
+    database::tables().into_iter().filter(|table| !PASSING.contains(&table.name))
+}
+
+/// Writes a backup.
+///
+/// # Errors
+/// The folder is there, something cannot be read or written, or a file that the index names is missing.
+pub(crate) async fn backup(arguments: &Backup) -> Result<(), Failure> {
+    let registry = Registry::open(&arguments.place, None).await?;
+    let folder = &arguments.folder;
+    if folder.exists() {
+        return Err(Failure::new(format!("`{}` is there already; name a new folder", folder.display())));
+    }
+    fs::create_dir_all(folder.join("keys"))?;
+    let mut files = BTreeMap::new();
+    let note = write_rows(&registry, folder, &mut files).await?;
+    let pointer = Pointer::parse(&Note::parse(note.as_bytes())?.text)?;
+    for path in reachable(&registry, &pointer).await? {
+        let bytes = registry.blobs.need(&path).await?;
+        write(folder, &format!("files/{path}"), &bytes, &mut files)?;
+    }
+    for (name, text) in registry.keys.texts() {
+        keys::write_secret(&folder.join("keys").join(name), &text)?;
+        files.insert(format!("keys/{name}"), Sha256::of(text.as_bytes()));
+    }
+    let count = files.len();
+    let contents = Contents { format: FORMAT, origin: registry.origin.clone(), pointer: pointer.version, files };
+    fs::write(folder.join(CONTENTS), serde_json::to_vec_pretty(&contents)?)?;
+    println!("wrote {count} files; the folder holds the keys, so keep it as safe as them");
+    Ok(())
+}
+
+/// Writes the rows; the pointer that they hold, as a note.
+async fn write_rows(
+    registry: &Registry,
+    folder: &Path,
+    files: &mut BTreeMap<String, Sha256>,
+) -> Result<String, Failure> {
+    let mut turn = database::turn(&registry.rows).await?;
+    let note: String =
+        sqlx::query("SELECT note FROM state WHERE id = 1").fetch_one(&mut *turn).await?.try_get("note")?;
+    for table in kept() {
+        let lines = read_table(&mut turn, &table).await?;
+        write(folder, &rows_of(&table), lines.as_bytes(), files)?;
+    }
+    turn.rollback().await?;
+    Ok(note)
+}
+
+fn rows_of(table: &Table) -> String {
+    format!("rows/{}.jsonl", table.name)
+}
+
+/// All rows of a table, a list of values in each line.
+async fn read_table(turn: &mut Rows, table: &Table) -> Result<String, Failure> {
+    let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+    let query = format!("SELECT {} FROM {} ORDER BY {}", names.join(", "), table.name, names.join(", "));
+    let mut lines = String::new();
+    for row in sqlx::query(sqlx::AssertSqlSafe(query)).fetch_all(&mut **turn).await? {
+        let mut values = Vec::with_capacity(table.columns.len());
+        for (name, kind) in &table.columns {
+            values.push(match kind {
+                Kind::Text => row.try_get::<Option<String>, _>(*name)?.map_or(Value::Null, Value::from),
+                Kind::Integer => Value::from(row.try_get::<i64, _>(*name)?),
+            });
+        }
+        lines.push_str(&Value::Array(values).to_string());
+        lines.push('\n');
+    }
+    Ok(lines)
+}
+
+fn write(folder: &Path, path: &str, bytes: &[u8], files: &mut BTreeMap<String, Sha256>) -> Result<(), Failure> {
+    let file = folder.join(path);
+    if let Some(parent) = file.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(file, bytes)?;
+    files.insert(path.to_owned(), Sha256::of(bytes));
+    Ok(())
+}
+
+/// Sets up a registry from a backup. What is interrupted can be run again: the rows, which make a registry of it, come last.
+///
+/// # Errors
+/// There is a registry already, or the backup is not as it was written.
+pub(crate) async fn restore(arguments: &Restore) -> Result<(), Failure> {
+    let (place, folder) = (&arguments.place, &arguments.folder);
+    let contents = contents(folder)?;
+    fs::create_dir_all(&place.data)?;
+    let rows = database::open(place.database.as_deref(), &place.data).await?;
+    let blobs = Blobs::open(place.blobs.as_deref(), &place.data)?;
+    let mut turn = database::turn(&rows).await?;
+    let known: String =
+        sqlx::query("SELECT origin FROM state WHERE id = 1").fetch_one(&mut *turn).await?.try_get("origin")?;
+    if !known.is_empty() {
+        return Err(Failure::new(format!("the registry `{known}` is there already; restore into an empty one")));
+    }
+    for path in contents.files.keys().filter_map(|path| path.strip_prefix("files/")) {
+        blobs.put(path, fs::read(folder.join("files").join(path))?).await?;
+    }
+    let mut texts = Vec::new();
+    for name in [keys::ROOT, keys::INDEX, keys::VERDICT] {
+        texts.push((name, fs::read_to_string(folder.join("keys").join(name))?));
+    }
+    Keys::restore(&place.data, &texts)?;
+    for table in kept() {
+        write_table(&mut turn, &table, &fs::read_to_string(folder.join(rows_of(&table)))?).await?;
+    }
+    turn.commit().await?;
+    rows.close().await;
+    let registry = Registry::open(place, None).await?;
+    println!(
+        "restored `{}` with pointer {}; `exo-registry verify-all` checks all of it",
+        registry.origin, contents.pointer
+    );
+    Ok(())
+}
+
+/// The list of contents, after everything was compared with it.
+fn contents(folder: &Path) -> Result<Contents, Failure> {
+    let Ok(text) = fs::read(folder.join(CONTENTS)) else {
+        return Err(Failure::new(format!("`{}` is no finished backup: it has no {CONTENTS}", folder.display())));
+    };
+    let contents: Contents = serde_json::from_slice(&text)?;
+    if contents.format != FORMAT {
+        return Err(Failure::new(format!(
+            "the backup has format {}, and this program knows {FORMAT}",
+            contents.format
+        )));
+    }
+    for (path, digest) in &contents.files {
+        // The list itself may have been changed, so no path of it leads out of the folder.
+        let inside = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+        if !inside || Sha256::of(&fs::read(folder.join(path))?) != *digest {
+            return Err(Failure::new(format!("`{path}` of the backup is not as it was written")));
+        }
+    }
+    Ok(contents)
+}
+
+async fn write_table(turn: &mut Rows, table: &Table, lines: &str) -> Result<(), Failure> {
+    // The schema puts a first row into one of them.
+    sqlx::query(sqlx::AssertSqlSafe(format!("DELETE FROM {}", table.name))).execute(&mut **turn).await?;
+    let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+    let places: Vec<String> = (1..=names.len()).map(|place| format!("${place}")).collect();
+    let statement = format!("INSERT INTO {} ({}) VALUES ({})", table.name, names.join(", "), places.join(", "));
+    for line in lines.lines() {
+        let values: Vec<Value> = serde_json::from_str(line)?;
+        if values.len() != names.len() {
+            return Err(Failure::new(format!("`{}` has a line of {} values", rows_of(table), values.len())));
+        }
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(statement.clone()));
+        for (value, (_, kind)) in values.iter().zip(&table.columns) {
+            query = match kind {
+                Kind::Text => query.bind(value.as_str().map(str::to_owned)),
+                Kind::Integer => query.bind(value.as_i64().unwrap_or_default()),
+            };
+        }
+        query.execute(&mut **turn).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! `exo publish`: several packs at once, what is refused and how it is said, interruptions, and servers that are not to be trusted.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use exo_tests::command_line::{Sandbox, finish};
+
+use crate::authors::{author, home, write_pack};
+use crate::client;
+use crate::server::Server;
+
+/// A workspace of `tiles` and of `blocks`, which needs it.
+fn workspace(sandbox: &Sandbox) {
+    sandbox.write("work/Exo.toml", "[workspace]\nmembers = [\"packs/*\"]\n");
+    write_pack(sandbox, "packs/tiles", "tiles", "1.0.0", "", "def tile(p):\n    return p\n");
+    let needs = "tiles = { path = \"../tiles\", version = \"1\" }\n";
+    let library = "from tiles import tile\n\ndef block(p):\n    return tile(p)\n";
+    write_pack(sandbox, "packs/blocks", "@ada/blocks", "0.1.0", needs, library);
+}
+
+#[test]
+fn members_are_published_together_and_used_from_elsewhere() {
+    let server = Server::start();
+    let ada = author(&server, "ada");
+    workspace(&ada);
+    // Alone it would not be installable, so the registry takes none of it.
+    ada.run(&["publish", "-p", "@ada/blocks"])
+        .exits(1)
+        .says(&["tiles", "publish what it depends on first, or with it"]);
+    let dry = ada.run(&["publish", "--workspace", "--dry-run"]).exits(0);
+    dry.prints(&["tiles 1.0.0 could be published", "@ada/blocks 0.1.0 could be published", "published nothing"]);
+    assert!(client::shard(&server, &client::trust(&server, None), "tiles").is_none());
+    let done = ada.run(&["publish", "--workspace", "--format", "json"]).exits(0);
+    let done = done.json();
+    let names: Vec<&str> =
+        done["packs"].as_array().unwrap().iter().map(|pack| pack["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["tiles", "@ada/blocks"], "each after those it depends on");
+    assert!(done["packs"][0]["verdict"].as_str().unwrap().len() == 64, "{done}");
+    // Again: nothing is done twice, and it is no failure.
+    ada.run(&["publish"]).exits(0).prints(&["tiles 1.0.0 is there already", "@ada/blocks 0.1.0 is there already"]);
+
+    let user = home(&server);
+    user.project("");
+    user.run(&["add", "@ada/blocks"]).exits(0).prints(&["added @ada/blocks 0.1.0", "tiles"]);
+    user.write("work/src/lib.exo", "from blocks import block\n\nanswer = block(42)\n");
+    user.run(&["check"]).exits(0);
+    user.run(&["install", "--locked"]).exits(0);
+
+    // A member that stays as it was is left alone when another moves on.
+    write_pack(&ada, "packs/tiles", "tiles", "1.1.0", "", "def tile(p):\n    return p\n\ndef more(p):\n    return p\n");
+    let moved = ada.run(&["publish"]).exits(0);
+    moved.prints(&["tiles 1.1.0 published", "@ada/blocks 0.1.0 is there already"]);
+}
+
+#[test]
+fn packs_that_come_with_exo_need_not_be_published() {
+    let server = Server::start();
+    let ada = author(&server, "ada");
+    let library = "from std import vectorize\n\nwide = vectorize\n";
+    write_pack(&ada, "", "wider", "0.1.0", "std = \"1\"\n", library);
+    let mut publish = ada.command("", &["publish"]);
+    publish.env_remove("EXO_TEST_PACKS");
+    finish(publish).exits(0).prints(&["wider 0.1.0 published"]);
+    let user = home(&server);
+    user.project("");
+    let mut add = user.command("", &["add", "wider"]);
+    add.env_remove("EXO_TEST_PACKS");
+    finish(add).exits(0).prints(&["added wider 0.1.0", "std"]);
+    assert!(user.read("work/Exo.lock").contains("source = \"builtin\""));
+    // Nobody can put another one in its place, or beside it.
+    for name in ["std", "ne0n", "@ada/avx-512"] {
+        write_pack(&ada, "", name, "9.0.0", "", "one = 1\n");
+        let said = ada.run(&["publish"]);
+        if name.starts_with('@') {
+            said.exits(0)
+        } else {
+            said.exits(1).says(&["the name"])
+        };
+    }
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let server = Server::start();
+    let ada = author(&server, "ada");
+    let publish = |version: &str, name: &str, library: &str| {
+        write_pack(&ada, "", name, version, "", library);
+        ada.run(&["publish"])
+    };
+    publish("1.0.0", "halide", "@proc\ndef f(x: f32):\n    x = 0.0\n").exits(0);
+    let said = publish("1.0.0", "halide", "other = 1\n").exits(1);
+    said.says(&["`halide 1.0.0` is published already, and not with what is here now", "raise `version` in Exo.toml"]);
+    let said = publish("1.0.0", "ha1ide", "one = 1\n").exits(1);
+    said.says(&["refuses `ha1ide`", "can be taken for `halide`", "choose a name", "nothing was published"]);
+    let said = publish("1.0.1", "halide", "@proc\ndef g(x: f32):\n    x = 0.0\n").exits(1);
+    said.says(&["needs a major version", "raise `version` in Exo.toml further"]);
+    publish("2.0.0", "halide", "@proc\ndef g(x: f32):\n    x = 0.0\n").exits(0).prints(&["at least a major version"]);
+
+    // What does not verify is shown as `exo check` shows it, and is not sent.
+    let wrong = "@proc\ndef f(n: size, x: f32[n]):\n    for i in seq(0, n):\n        x[i + 1] = 0.0\n";
+    let said = publish("1.0.0", "wrong", wrong).exits(4);
+    let checked = ada.run(&["check"]).exits(1);
+    let start = checked.stderr.find("error[E0201]").unwrap();
+    let diagnostic = checked.stderr[start..].split("\n\n").next().unwrap();
+    assert!(diagnostic.contains("src/lib.exo:4") && said.stderr.contains(diagnostic), "{diagnostic}\n{}", said.stderr);
+    said.says(&["`wrong 1.0.0` does not verify", "mend what is shown above", "nothing was published"]);
+    assert!(client::shard(&server, &client::trust(&server, None), "wrong").is_none());
+
+    write_pack(&ada, "", "bare", "1.0.0", "", "one = 1\n");
+    std::fs::remove_file(ada.path("work/README.md")).unwrap();
+    ada.run(&["publish"]).exits(1).says(&["`bare 1.0.0` cannot be published", "README"]);
+    ada.run(&["publish", "--offline"]).exits(2).says(&["--offline"]);
+}
+
+/// The registry chooses other versions of dependencies than the author has, and then its checker may say no.
+#[test]
+fn the_registrys_checker_speaks_to_the_author() {
+    let server = Server::start();
+    let ada = author(&server, "ada");
+    workspace(&ada);
+    ada.run(&["publish", "-p", "tiles"]).exits(0);
+    ada.write("work/packs/tiles/src/lib.exo", "def tile(p):\n    return p\n\ndef brand_new(p):\n    return p\n");
+    ada.write("work/packs/blocks/src/lib.exo", "from tiles import brand_new\n\nblock = brand_new\n");
+    let said = ada.run(&["publish", "-p", "@ada/blocks"]).exits(4);
+    said.says(&[
+        "refuses `@ada/blocks`",
+        "its modules were refused",
+        "src/lib.exo:1",
+        "brand_new",
+        "nothing was published",
+    ]);
+    let json = ada.run(&["publish", "-p", "@ada/blocks", "--format", "json"]).exits(4).json();
+    assert_eq!(json["error"]["diagnostics"][0]["primary"]["place"]["file"], "src/lib.exo", "{json}");
+}
+
+/// Killed at any time, the same command finishes what was begun.
+#[test]
+fn an_interrupted_publish_can_be_repeated() {
+    let server = Server::start();
+    let ada = author(&server, "ada");
+    for (number, pause) in [20, 120, 250, 400, 600].into_iter().enumerate() {
+        write_pack(&ada, "", "base", &format!("1.0.{number}"), "", "one = 1\n");
+        let mut publish = ada.command("", &["publish"]);
+        let mut child =
+            publish.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(pause));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        ada.run(&["publish"]).exits(0).prints(&["in registry"]);
+        let trust = client::trust(&server, None);
+        assert_eq!(client::check(&server, &trust, "base").0.versions.len(), number + 1);
+    }
+}
+
+/// Answers one request with a redirect; gives the URL.
+fn redirecting(to: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answer = format!(
+        "HTTP/1.1 307 Temporary Redirect\r\nlocation: {to}/api/v1/login\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    );
+    std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut reader = BufReader::new(&stream);
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            if let Some(number) = line.to_lowercase().strip_prefix("content-length: ") {
+                length = number.trim().parse().unwrap();
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        std::io::Read::read_exact(&mut reader, &mut body).unwrap();
+        (&stream).write_all(answer.as_bytes()).unwrap();
+    });
+    url
+}
+
+#[test]
+fn secrets_are_not_carried_to_another_place() {
+    let thief = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let url = format!("http://{}", thief.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let _ = thief.accept();
+        let _ = sender.send(());
+    });
+    let mut ada = Sandbox::new();
+    ada.set("EXO_TOKEN", "exo_secret");
+    ada.set("EXO_REGISTRY", &redirecting(&url));
+    let said = ada.run(&["token", "list"]).exits(1).says(&["is somewhere else now", "nothing was sent there"]);
+    assert!(!said.stderr.contains("exo_secret"));
+    assert!(receiver.recv_timeout(Duration::from_millis(300)).is_err(), "the other place was visited");
+
+    ada.set("EXO_REGISTRY", "http://packs.example.org");
+    ada.run(&["token", "list"]).exits(2).says(&["has no TLS", "plain-http = true"]);
+    ada.set("EXO_REGISTRY", "http://127.0.0.1:9");
+    ada.run(&["token", "list"])
+        .exits(3)
+        .says(&["cannot reach `http://127.0.0.1:9/api/v1/tokens`", "check the network"]);
+    ada.set("EXO_REGISTRY", "file:///srv/mirror");
+    ada.run(&["token", "list"]).exits(2).says(&["is a folder, which has no accounts"]);
+    ada.set("EXO_REGISTRY", "");
+    ada.run(&["token", "list"]).exits(2).says(&["no registry is configured", "--registry"]);
+}
