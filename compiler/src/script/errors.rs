@@ -5,7 +5,7 @@ use starlark::ErrorKind;
 use crate::diagnostic::{Code, Diagnostic, Frame, Refusal, codes};
 use crate::schedule::registry;
 use crate::source::Span;
-use crate::syntax::module::source_name;
+use crate::syntax::module::{host_name, source_name};
 
 /// A refusal on its way through the evaluator. `attempt` catches exactly this.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ fn written_name(name: &str) -> String {
 
 /// An error that no code of ours raised: the evaluator's own, with limits told apart.
 fn host_error(error: &starlark::Error) -> Diagnostic {
-    let text = inner(error).to_string();
+    let text = inner(error).to_string().replace(host_name("load"), "load");
     let message = lower_first(text.lines().next().unwrap_or("evaluation failed"));
     match error.kind() {
         ErrorKind::StackOverflow(_) => limit("call depth", "recursion without end, or deeper than the limit"),
