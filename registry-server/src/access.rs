@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::service::Service;
 
 /// How long a session lasts, in seconds.
-const SESSION_LIFE: i64 = 12 * 3600;
+pub(crate) const SESSION_LIFE: i64 = 12 * 3600;
 
 /// The longest life of a token, in days.
 pub(crate) const LONGEST_TOKEN_DAYS: i64 = 365;
@@ -152,7 +152,7 @@ pub(crate) async fn issue(
 }
 
 /// The caller that a token stands for; `None` when it is unknown, expired, or of a closed account.
-async fn caller(rows: &AnyPool, token: &str) -> Result<Option<Caller>, Failure> {
+pub(crate) async fn caller(rows: &AnyPool, token: &str) -> Result<Option<Caller>, Failure> {
     let found = sqlx::query("SELECT t.id, t.login, t.session, t.rights, t.packs, t.expires, a.administrator FROM tokens t JOIN accounts a ON a.login = t.login WHERE t.hash = $1 AND t.expires > $2 AND a.disabled = 0")
         .bind(chance::stored(token))
         .bind(chance::now()?)

@@ -32,6 +32,12 @@ pub(crate) struct Verdict {
     pub(crate) waived: Vec<String>,
     /// Number of pieces of raw C.
     pub(crate) raw_c: usize,
+    /// The C of each instruction, in the order of `instructions`: its template, and what it needs at the head of a file.
+    #[serde(default)]
+    pub(crate) templates: Vec<(String, String)>,
+    /// Paths of the modules whose functions write C: those of memories and externs.
+    #[serde(default)]
+    pub(crate) c_modules: Vec<String>,
     /// BLAKE3 over all raw C; `None` without any.
     pub(crate) raw_c_digest: Option<String>,
     /// Tests, or parts of tests, that were not run, with the reason.
@@ -141,6 +147,8 @@ mod tests {
             targets: vec![],
             waived: vec![],
             raw_c: 0,
+            templates: vec![],
+            c_modules: vec![],
             raw_c_digest: None,
             skipped: vec![],
         }

@@ -162,7 +162,9 @@ fn examine(
         tests: 0,
         procs: report.procs,
         claimed_procs: Vec::new(),
-        instructions: report.instructions.into_iter().map(|instruction| instruction.name).collect(),
+        instructions: report.instructions.iter().map(|instruction| instruction.name.clone()).collect(),
+        templates: report.instructions.into_iter().map(|shown| (shown.c_template, shown.c_global)).collect(),
+        c_modules: c_modules(world, sources, &report.raw_c),
         targets: report.targets,
         waived: report.waived.iter().map(ToString::to_string).collect(),
         raw_c: report.raw_c.len(),
@@ -183,6 +185,12 @@ fn examine(
         }
     }
     Ok(Answer::Verified(Box::new(verdict)))
+}
+
+/// The modules whose whole text counts as raw C.
+fn c_modules(world: &DiskWorld, sources: &[ModuleId], raw_c: &[String]) -> Vec<String> {
+    let writes_c = |id: &&ModuleId| world.source(id).is_ok_and(|source| raw_c.contains(&source.text));
+    sources.iter().filter(writes_c).map(|id| id.path.to_string()).collect()
 }
 
 fn count(verdict: &mut Verdict, test: &ModuleId, result: TestResult) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use exo_index::digest::{Blake3, Sha256};
+use exo_index::manifest::PackKind;
 use exo_index::name::PackName;
 use exo_index::registry::look_alike;
 use exo_index::registry::shard::{DependencyEntry, PackEntry, VersionEntry};
@@ -14,6 +15,7 @@ use super::bundled::Bundled;
 use super::examination::{Examined, diagnostic};
 use super::verification::{Found, api_digest, surface};
 use crate::chance::{signed, unsigned};
+use crate::contents;
 use crate::failure::Failure;
 
 /// Why a name cannot be taken by a new pack; `None` when it can.
@@ -147,6 +149,7 @@ pub(crate) async fn admit(
     rows: &mut AnyConnection,
     pack: &Examined,
     found: &Found,
+    targets: Vec<String>,
     verdict: Sha256,
     login: &str,
     (now, position): (i64, u64),
@@ -175,7 +178,7 @@ pub(crate) async fn admit(
         waived: found.waived.len() as u64,
         claims: found.claims.len() as u64,
         instructions: found.instructions.len() as u64,
-        targets: found.targets.clone(),
+        targets,
         verdict: Some(verdict),
         yanked: None,
         log: position,
@@ -192,6 +195,7 @@ pub(crate) async fn admit(
     .bind(surface(found).into_iter().collect::<Vec<_>>().join("\n"))
     .execute(&mut *rows)
     .await?;
+    contents::keep(&mut *rows, name, &entry.version, found).await?;
     for dependency in &entry.dependencies {
         sqlx::query("INSERT INTO dependencies (name, version, dependency, requirement) VALUES ($1, $2, $3, $4)")
             .bind(name.as_str().to_owned())
@@ -202,6 +206,37 @@ pub(crate) async fn admit(
             .await?;
     }
     Ok(entry)
+}
+
+/// The targets that a pack provides or is for, by the names of their packs: `neon`, or `neon.wide` for a target that is not called
+/// `target` there. A pack is for the targets that it depends on.
+pub(crate) async fn targets(
+    rows: &mut AnyConnection,
+    pack: &Examined,
+    found: &Found,
+    together: &[(Examined, Found)],
+    bundled: &Bundled,
+) -> Result<Vec<String>, Failure> {
+    let own = &pack.declared.name;
+    let provided = |target: &String| if target == "target" { own.to_string() } else { format!("{own}.{target}") };
+    let mut targets: BTreeSet<String> = found.targets.iter().map(provided).collect();
+    for dependency in &pack.manifest.dependencies {
+        let new = together.iter().map(|(other, _)| &other.manifest);
+        let known = new.chain(bundled.0.values().map(|pack| &pack.manifest));
+        let kind = match known.into_iter().find(|manifest| manifest.pack.name.value == dependency.name) {
+            Some(manifest) => Some(manifest.pack.kind.as_str().to_owned()),
+            None => sqlx::query("SELECT kind FROM packs WHERE name = $1")
+                .bind(dependency.name.as_str().to_owned())
+                .fetch_optional(&mut *rows)
+                .await?
+                .map(|row| row.try_get("kind"))
+                .transpose()?,
+        };
+        if kind.is_some_and(|kind| kind == PackKind::Target.as_str()) {
+            targets.insert(dependency.name.to_string());
+        }
+    }
+    Ok(targets.into_iter().collect())
 }
 
 /// The row of the pack itself: a new one belongs to whoever published it.

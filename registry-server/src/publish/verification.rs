@@ -40,6 +40,10 @@ pub(crate) struct Found {
     pub(crate) targets: Vec<String>,
     pub(crate) waived: Vec<String>,
     pub(crate) raw_c_digest: Option<String>,
+    /// The template of each instruction and what it needs at the head of a file, in the order of `instructions`.
+    pub(crate) templates: Vec<(String, String)>,
+    pub(crate) c_modules: Vec<String>,
+    pub(crate) skipped: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -219,7 +219,9 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
         let bytes = verdict(service, pack, verified, now)?;
         let digest = Sha256::of(&bytes);
         verdicts.push((pack.declared.sha256, digest, bytes));
-        let entry = admission::admit(&mut turn, pack, verified, digest, &publish.login, (now, position)).await?;
+        let targets = admission::targets(&mut turn, pack, verified, found, &service.bundled).await?;
+        let entry =
+            admission::admit(&mut turn, pack, verified, targets, digest, &publish.login, (now, position)).await?;
         leaves.push(entry.publish_leaf(&pack.declared.name));
         access::note(&mut turn, &publish.login, "publish", pack.declared.name.as_str()).await?;
         answers.push(json!({
