@@ -24,19 +24,19 @@ pub(crate) fn blind_reads<'e>(
     locals: &[Local],
     solver: &mut Solver,
 ) -> Vec<&'e Cell> {
-    let mut of_buffer: BTreeMap<&Sym, (usize, Writers<'e>, Vec<(usize, &'e Cell)>)> =
-        locals.iter().map(|local| (&local.name, (local.depth, Writers::default(), Vec::new()))).collect();
+    let of_local = |local: &Local| Uses { depth: local.depth, writers: Writers::default(), readers: Vec::new() };
+    let mut of_buffer: BTreeMap<&Sym, Uses<'e>> = locals.iter().map(|local| (&local.name, of_local(local))).collect();
     for (at, cell) in cells.iter().enumerate() {
-        let Some((_, writers, readers)) = of_buffer.get_mut(&cell.root) else { continue };
+        let Some(uses) = of_buffer.get_mut(&cell.root) else { continue };
         if cell.kind.observes() {
-            readers.push((at, cell));
+            uses.readers.push((at, cell));
         }
         if cell.kind.modifies() {
-            writers.add(at, cell);
+            uses.writers.add(at, cell);
         }
     }
     let mut blind = Vec::new();
-    for (depth, writers, readers) in of_buffer.into_values() {
+    for Uses { depth, writers, readers } in of_buffer.into_values() {
         for (at, reader) in readers {
             if !writers.surely_before(at, reader)
                 && writers.none_before(depth, at, reader, &facts.known, solver)
@@ -52,6 +52,14 @@ pub(crate) fn blind_reads<'e>(
 
 fn happens(cell: &Cell, facts: &Facts, solver: &mut Solver) -> bool {
     matches!(solver.satisfiable(&facts.known, &Formula::and(cell.guard.clone())), Satisfiable::Yes(_))
+}
+
+/// What happens to one buffer.
+struct Uses<'e> {
+    /// How many loops stand around its allocation.
+    depth: usize,
+    writers: Writers<'e>,
+    readers: Vec<(usize, &'e Cell)>,
 }
 
 /// The writes of one buffer, in the order of the text.
