@@ -11,3 +11,4 @@ mod publishing;
 mod refusals;
 mod sending;
 mod server;
+mod store;
