@@ -41,6 +41,9 @@ missing_packages() {
     have pkg-config || echo pkg-config
     # The tests of the registry server start clusters of their own.
     compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || echo postgresql
+    # The tests of the registry's pages look at them in a browser.
+    have chromium || echo chromium
+    have chromedriver || echo chromium-driver
     # For the test of the CMake package.
     have cmake || echo cmake
     # The check is of the library itself, so that it holds where pkg-config is missing too.

@@ -4,7 +4,7 @@
 //! digests; an archive is checked against them when it is unpacked. Tests replace the packs by a folder of theirs.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use exo_compiler::source::SourceFile;
 use exo_index::archive::{self, Limits, PackFiles};
 use exo_index::candidates::{Advisory, Candidate, Published, Yanked};
 use exo_index::digest::{Blake3, Sha256};
-use exo_index::lockfile::{LOCK_FILE, LockedSource, Lockfile};
+use exo_index::lockfile::LockedSource;
 use exo_index::manifest::{MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
 use exo_index::version::Version;
@@ -20,10 +20,9 @@ use exo_index::version::Version;
 use crate::disk_world::content_of_folder;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::policy::now;
-use crate::registry::configuration::Registries;
-use crate::registry::{Elsewhere, packs_of};
+use crate::registry::Elsewhere;
+use crate::registry::reach::Reached;
 use crate::settings::Settings;
-use crate::terminal::Terminal;
 
 /// One pack as the build script left it. Digests are in hexadecimal.
 struct Embedded {
@@ -41,6 +40,8 @@ pub(crate) struct RegistryPack {
     pub(crate) manifest: Manifest,
     /// What the source says of this version, for the rules by which versions are chosen.
     pub(crate) candidate: Candidate,
+    /// What its owners say of a pack that is not kept up, in a phrase.
+    pub(crate) deprecated: Option<String>,
     pub(crate) archive: Archive,
     pub(crate) sha256: Sha256,
     pub(crate) tree: Blake3,
@@ -89,6 +90,8 @@ impl RegistryPack {
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     packs: BTreeMap<PackName, BTreeMap<Version, Arc<RegistryPack>>>,
+    /// What came from registries elsewhere.
+    pub(crate) reached: Reached,
 }
 
 impl Registry {
@@ -102,61 +105,13 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Adds what the configured registry has of some packs, and of all that they may need. Without one, nothing happens.
-    ///
-    /// A name belongs to the source from which it was locked; one that two sources have is refused until then.
-    pub(crate) fn reach<'n>(
-        &mut self,
-        settings: &Settings,
-        terminal: &Terminal,
-        names: impl IntoIterator<Item = &'n PackName>,
-        lock: Option<&Lockfile>,
-    ) -> Outcome<()> {
-        let mut open: Vec<PackName> = names.into_iter().cloned().collect();
-        let Some(place) = Registries::read(settings)?.in_use()?.filter(|_| !open.is_empty()) else {
-            return Ok(());
-        };
-        let client = Arc::new(place.open(settings, terminal)?);
-        let mut seen = BTreeSet::new();
-        while let Some(name) = open.pop() {
-            if !seen.insert(name.clone()) {
-                continue;
-            }
-            let bound = lock.and_then(|lock| lock.packs.get(&name)).map(|pack| &pack.source);
-            match bound {
-                Some(LockedSource::Builtin) => continue,
-                Some(LockedSource::Registry(url)) if *url != client.url => {
-                    return Err(Failure::refused(format!(
-                        "{LOCK_FILE} takes `{name}` from registry `{url}`, not from `{}`",
-                        client.url
-                    ))
-                    .code(exo_compiler::diagnostic::codes::LOCK)
-                    .hint(format!(
-                        "use that registry, or run `exo remove {name}` and `exo add {name}` to take it from another"
-                    )));
-                }
-                Some(_) | None => {}
-            }
-            let packs = packs_of(&client, &name)?;
-            if packs.is_empty() {
-                continue;
-            }
-            if self.packs.contains_key(&name) && bound.is_none() {
-                return Err(Failure::refused(format!("`{name}` is both in this exo and in registry `{}`", client.url))
-                    .code(exo_compiler::diagnostic::codes::RESOLUTION)
-                    .hint("which one is meant is not guessed; unset EXO_REGISTRY for the one in this exo, or ask the registry to give the pack another name"));
-            }
-            self.packs.remove(&name);
-            for pack in packs {
-                open.extend(pack.manifest.dependencies.iter().map(|dependency| dependency.name.clone()));
-                self.add(pack);
-            }
-        }
-        Ok(())
+    pub(crate) fn add(&mut self, pack: RegistryPack) {
+        self.packs.entry(pack.name().clone()).or_default().insert(pack.version().clone(), Arc::new(pack));
     }
 
-    fn add(&mut self, pack: RegistryPack) {
-        self.packs.entry(pack.name().clone()).or_default().insert(pack.version().clone(), Arc::new(pack));
+    /// Forgets all versions of a pack; says whether there were some.
+    pub(crate) fn remove(&mut self, name: &PackName) -> bool {
+        self.packs.remove(name).is_some()
     }
 
     fn add_embedded(&mut self) -> Outcome<()> {
@@ -165,6 +120,7 @@ impl Registry {
             let manifest = Manifest::parse(embedded.manifest).map_err(|_| broken("no sound manifest"))?;
             self.add(RegistryPack {
                 candidate: candidate(&manifest),
+                deprecated: None,
                 manifest,
                 archive: Archive::Here(Cow::Borrowed(embedded.archive)),
                 sha256: embedded.sha256.parse().map_err(|_| broken("no archive digest"))?,
@@ -259,7 +215,7 @@ fn pack_of_folder(folder: &Path) -> Outcome<RegistryPack> {
         describe(&mut candidate, &text).map_err(|error| Failure::usage(format!("{TEST_CANDIDATE}: {error}")))?;
     }
     let archive = Archive::Here(Cow::Owned(built.bytes));
-    Ok(RegistryPack { manifest, candidate, archive, sha256: built.sha256, tree: built.tree })
+    Ok(RegistryPack { manifest, candidate, deprecated: None, archive, sha256: built.sha256, tree: built.tree })
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::install::plan::{self, Instance};
 use crate::install::verdict::Verdict;
 use crate::install::verification;
 use crate::project::{Project, read};
+use crate::registry::configuration::{Configured, Registries};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -30,11 +31,13 @@ pub(crate) struct Packed {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Makes the archive of a project's pack. Whether it may be published is in the findings; see [`Packed::refuse_unready`].
-pub(crate) fn pack(project: &Project) -> Outcome<Packed> {
+/// Makes the archive of a project's pack for a registry, if it is for one. Whether it may be published is in the findings;
+/// see [`Packed::refuse_unready`].
+pub(crate) fn pack(project: &Project, registries: &Registries, to: Option<&Configured>) -> Outcome<Packed> {
     let mut files = content_of_folder(project.root())?;
+    let is_own = |text: &str| registries.find(text).is_ok_and(|meant| to.is_some_and(|to| to.url == meant.url));
     let text = project
-        .with_inherited(|inherited| published_in(&project.manifest_file.text, inherited))
+        .with_inherited(|inherited| published_in(&project.manifest_file.text, inherited, &is_own))
         .map_err(|error| Failure::bug(format!("the manifest was read, but cannot be written: {error}")))?;
     let manifest = read::manifest(&SourceFile::new(MANIFEST_FILE, text.clone()))?;
     files.insert(MANIFEST_FILE.to_string(), text.into_bytes());

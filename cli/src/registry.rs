@@ -4,6 +4,7 @@ pub(crate) mod api;
 pub(crate) mod client;
 pub(crate) mod configuration;
 pub(crate) mod credentials;
+pub(crate) mod reach;
 pub(crate) mod sending;
 pub(crate) mod transport;
 
@@ -18,11 +19,12 @@ use exo_index::archive::{self, Limits};
 use exo_index::candidates::{Advisory, Candidate, Published, Yanked};
 use exo_index::manifest::{Dependency, DependencySource, MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
-use exo_index::registry::shard::{Shard, VersionEntry};
+use exo_index::registry::shard::{Shard, VersionEntry, Withdrawal};
 use exo_index::version::Requirement;
 
 use crate::builtin_packs::{Archive, RegistryPack};
 use crate::failure::{Failure, Outcome};
+use crate::registry::api::printable;
 use crate::registry::client::Client;
 
 /// An archive that a registry has.
@@ -85,10 +87,18 @@ fn pack_of(client: &Arc<Client>, shard: &Shard, entry: &VersionEntry) -> Outcome
     Ok(RegistryPack {
         manifest: indexed_manifest(&shard.pack.name, entry)?,
         candidate,
+        deprecated: shard.pack.deprecated.as_ref().map(|deprecated| withdrawn("deprecated", deprecated)),
         archive: Archive::Elsewhere(Box::new(Elsewhere { client: Arc::clone(client), entry: entry.clone() })),
         sha256: entry.archive,
         tree: entry.tree,
     })
+}
+
+/// What is said of a pack or version that its owners have withdrawn.
+fn withdrawn(word: &str, why: &Withdrawal) -> String {
+    let reason = why.reason.as_ref().map(|reason| format!(": {}", printable(reason))).unwrap_or_default();
+    let instead = why.replacement.as_ref().map(|other| format!("; use `{}`", printable(other))).unwrap_or_default();
+    format!("{word}{reason}{instead}")
 }
 
 /// What the index says of a version, as the manifest that says the same.

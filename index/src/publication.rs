@@ -173,7 +173,11 @@ fn origin(files: &PackFiles, dependency: &Dependency, found: &mut Vec<Finding>) 
             format!("`{name}` is taken at any version"),
             format!("write the oldest version that works: `{name} = \"…\"`"),
         ),
-        DependencySource::Default | DependencySource::Path(_) | DependencySource::Registry(_) => return,
+        DependencySource::Registry(other) => (
+            format!("`{name}` comes from registry `{other}`, and a pack needs packs of its own registry only"),
+            format!("publish this pack there (`exo publish --registry {other}`), or `{name}` where this pack goes"),
+        ),
+        DependencySource::Default | DependencySource::Path(_) => return,
     };
     let text = files.files.get(MANIFEST_FILE).map(|bytes| String::from_utf8_lossy(bytes)).unwrap_or_default();
     let line = Some(line_of(&text, dependency.name_span.start));

@@ -19,7 +19,7 @@ use crate::service::Service;
 /// The largest body: that of an archive.
 pub(crate) const LARGEST_BODY: usize = 16 << 20;
 
-/// All routes.
+/// All routes of programs.
 pub(crate) fn routes() -> Router<Service> {
     let api = Router::new()
         .route("/health", get(status::health))
@@ -49,7 +49,6 @@ pub(crate) fn routes() -> Router<Service> {
         .nest("/api/v1", api)
         .route("/metrics", get(status::metrics))
         .route("/v1/{*path}", get(static_files::serve))
-        .fallback(|| async { ApiError::absent("there is nothing here") })
 }
 
 /// The name in a path.

@@ -7,16 +7,21 @@ mod backup;
 mod blobs;
 mod chance;
 mod configuration;
+mod contents;
 mod database;
 mod error;
 mod failure;
 mod index;
 mod keys;
 mod operations;
+mod pages;
 mod publish;
 mod registry;
 mod rotation;
+mod search;
 mod service;
+mod sign_in;
+mod tokens;
 
 use std::process::ExitCode;
 

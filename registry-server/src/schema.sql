@@ -5,6 +5,7 @@ CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQU
 CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY, entry TEXT NOT NULL, shard TEXT NOT NULL, kind TEXT NOT NULL, description TEXT NOT NULL, keywords TEXT NOT NULL, targets TEXT NOT NULL, version TEXT NOT NULL, updated BIGINT NOT NULL, downloads BIGINT NOT NULL, verified BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS owners (name TEXT NOT NULL, login TEXT NOT NULL, PRIMARY KEY (name, login));
 CREATE TABLE IF NOT EXISTS versions (name TEXT NOT NULL, version TEXT NOT NULL, entry TEXT NOT NULL, archive TEXT NOT NULL, published BIGINT NOT NULL, surface TEXT NOT NULL, PRIMARY KEY (name, version));
+CREATE TABLE IF NOT EXISTS findings (name TEXT NOT NULL, version TEXT NOT NULL, findings TEXT NOT NULL, PRIMARY KEY (name, version));
 CREATE INDEX IF NOT EXISTS versions_by_archive ON versions (archive);
 CREATE INDEX IF NOT EXISTS versions_by_time ON versions (published);
 CREATE TABLE IF NOT EXISTS dependencies (name TEXT NOT NULL, version TEXT NOT NULL, dependency TEXT NOT NULL, requirement TEXT NOT NULL, PRIMARY KEY (name, version, dependency));

@@ -16,6 +16,7 @@ use crate::api;
 use crate::configuration::Serve;
 use crate::failure::Failure;
 use crate::index;
+use crate::pages;
 use crate::publish::bundled::Bundled;
 use crate::publish::worker;
 use crate::registry::Registry;
@@ -71,8 +72,9 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let address = listener.local_addr()?;
     if let Some(code) = accounts::first_code(&service.registry.rows).await? {
         println!("one-time code for the first account (an administrator's): {code}");
+        println!("  make it at http://{address}/sign-up?code={code}");
         println!(
-            "  curl http://{address}/api/v1/accounts -H 'content-type: application/json' -d '{{\"login\": \"…\", \"password\": \"…\", \"code\": \"{code}\"}}'"
+            "  or: curl http://{address}/api/v1/accounts -H 'content-type: application/json' -d '{{\"login\": \"…\", \"password\": \"…\", \"code\": \"{code}\"}}'"
         );
     }
     println!("listening on http://{address}");
@@ -100,6 +102,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
 /// All routes.
 pub(crate) fn router(service: Service) -> Router {
     api::routes()
+        .merge(pages::routes(&service))
         .layer(DefaultBodyLimit::max(api::LARGEST_BODY))
         .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::REQUEST_TIMEOUT, Duration::from_secs(60)))
         .with_state(service)

@@ -22,6 +22,7 @@ use crate::git;
 use crate::install::{self, plan};
 use crate::project::Project;
 use crate::project::read;
+use crate::registry::reach::Place;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -105,14 +106,21 @@ fn wanted(
             }
             None => None,
         };
-        registry.reach(settings, terminal, [&name], project.lock.as_ref())?;
-        if registry.versions(&name).next().is_none() {
+        let source = match &arguments.registry {
+            Some(text) => DependencySource::Registry(text.clone()),
+            None => DependencySource::Default,
+        };
+        registry.reach(settings, terminal, [(&name, Place::of(&source))], project.lock.as_ref())?;
+        let Some(newest) = registry.versions(&name).next_back() else {
             return Err(unknown_pack(&name, registry));
+        };
+        if let Some(deprecated) = &newest.deprecated {
+            terminal.warning(&format!("`{name}` is {deprecated}"));
         }
         if wanted.iter().any(|other| other.name == name) {
             return Err(Failure::usage(format!("`{name}` is named twice")));
         }
-        wanted.push(Wanted { name, requirement, source: DependencySource::Default });
+        wanted.push(Wanted { name, requirement, source });
     }
     Ok(wanted)
 }
@@ -120,8 +128,9 @@ fn wanted(
 /// The failure for a pack that the registry does not have.
 pub(crate) fn unknown_pack(name: &PackName, registry: &Registry) -> Box<Failure> {
     let near = nearest(name.as_str(), registry.names().map(PackName::as_str));
-    let failure =
-        Failure::refused(format!("there is no pack `{name}` in the packs that come with exo")).code(codes::RESOLUTION);
+    let asked: String = registry.reached.asked_for(name).map(|url| format!(" or in registry `{url}`")).collect();
+    let failure = Failure::refused(format!("there is no pack `{name}` in the packs that come with exo{asked}"))
+        .code(codes::RESOLUTION);
     match did_you_mean(&near) {
         Some(suggestion) => failure.hint(suggestion),
         None => {
@@ -229,7 +238,9 @@ fn settle(
                 .map_err(|error| edit_failure(&project.manifest_file, &text, error))
         })
     };
-    let open = |pack: &Wanted| pack.requirement.is_none() && pack.source == DependencySource::Default;
+    let open = |pack: &Wanted| {
+        pack.requirement.is_none() && matches!(pack.source, DependencySource::Default | DependencySource::Registry(_))
+    };
     let first = edit(&|pack| if open(pack) { Some("*".into()) } else { pack.requirement.clone() })?;
     if !wanted.iter().any(open) {
         return Ok(first);

@@ -10,6 +10,7 @@ use crate::install::plan;
 use crate::install::summary::layout;
 use crate::policy::Offered;
 use crate::project::Project;
+use crate::registry::reach::{locked_place, with_urls};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -33,8 +34,14 @@ pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let unlocked = Settings { locked: false, ..settings.clone() };
     let allowed = plan::resolve(&unlocked, terminal, &project, &project.manifest)?;
     let mut registry = Registry::open(settings)?;
+    let manifest = with_urls(settings, project.locked_for(&project.manifest)?)?;
     let elsewhere = locked.packs.values().filter(|pack| matches!(pack.source, LockedSource::Registry(_)));
-    registry.reach(settings, terminal, elsewhere.map(|pack| &pack.name), Some(&locked))?;
+    registry.reach(
+        settings,
+        terminal,
+        elsewhere.map(|pack| (&pack.name, locked_place(pack, [&manifest]))),
+        Some(&locked),
+    )?;
     let offered = Offered::new(&registry, project.manifest.policy.clone())?;
     let mut rows = Vec::new();
     for (name, pack) in &locked.packs {

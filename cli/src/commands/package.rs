@@ -11,12 +11,14 @@ use crate::install::summary::columns;
 use crate::install::verdict::Verdict;
 use crate::packaging::{self, Packed};
 use crate::project::Project;
+use crate::registry::configuration::Registries;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Package, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let project = Project::open(settings)?;
-    let packed = packaging::pack(&project)?;
+    let registries = Registries::read(settings)?;
+    let packed = packaging::pack(&project, &registries, registries.in_use()?.as_ref())?;
     if arguments.list {
         for found in &packed.findings {
             terminal.warning(&found.to_string());

@@ -73,7 +73,7 @@ pub(super) fn run(
     let login = api.ask("GET", "whoami", Body::Nothing)?;
     let login = login.get("login").and_then(Value::as_str).unwrap_or_default();
     terminal.status("Publishing", &format!("to {} as {login}", registry.url));
-    let parcels = parcels(members, terminal)?;
+    let parcels = parcels(members, &registries, &registry, terminal)?;
     let client = registry.open(settings, terminal)?;
     let (new, old) = sorted_out(&parcels.iter().collect::<Vec<_>>(), &client)?;
     let mut rows: Vec<Row> = Vec::new();
@@ -91,12 +91,17 @@ pub(super) fn run(
 }
 
 /// The archives of all packs, each after those it depends on; one that may not be published refuses all.
-fn parcels<'a>(members: &'a [Settings], terminal: &Terminal) -> Outcome<Vec<Parcel<'a>>> {
+fn parcels<'a>(
+    members: &'a [Settings],
+    registries: &Registries,
+    registry: &Configured,
+    terminal: &Terminal,
+) -> Outcome<Vec<Parcel<'a>>> {
     let mut left = Vec::new();
     for settings in members {
         let project = Project::open(settings)?;
         super::members::refuse_virtual(&project)?;
-        let packed = packaging::pack(&project)?;
+        let packed = packaging::pack(&project, registries, Some(registry))?;
         let parcel = Parcel { settings, project, packed };
         parcel.packed.refuse_unready()?;
         terminal.status("Packed", &parcel.title());

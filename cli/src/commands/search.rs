@@ -2,7 +2,7 @@
 
 use exo_index::manifest::{Manifest, PackKind};
 use exo_index::name::PackName;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::builtin_packs::{Registry, RegistryPack};
 use crate::commands::add::unknown_pack;
@@ -11,6 +11,9 @@ use crate::failure::{Exit, Outcome};
 use crate::install::summary::columns;
 use crate::policy::Offered;
 use crate::project::Project;
+use crate::registry::api::{Api, Body, encoded, printable};
+use crate::registry::configuration::Registries;
+use crate::registry::reach::Place;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -24,14 +27,83 @@ pub(super) fn run(words: &[String], settings: &Settings, terminal: &Terminal) ->
         newest.filter_map(|pack| Some((score(&pack.manifest, words)?, pack))).collect();
     found.sort_by(|(left, a), (right, b)| right.cmp(left).then_with(|| a.name().cmp(b.name())));
     let found: Vec<&RegistryPack> = found.into_iter().map(|(_, pack)| pack).collect();
+    let elsewhere = elsewhere(words, settings, terminal)?;
+    let nothing = found.is_empty() && elsewhere.as_ref().is_none_or(|found| found.packs.is_empty());
     terminal.answer(
-        || match found.as_slice() {
-            [] => format!("no pack is about {}\n", words.join(" ")),
-            some => columns(&some.iter().map(|pack| row(pack)).collect::<Vec<_>>(), 4),
+        || {
+            if nothing {
+                return format!("no pack is about {}\n", words.join(" "));
+            }
+            let mut text = columns(&found.iter().map(|pack| row(pack)).collect::<Vec<_>>(), 4);
+            if let Some(elsewhere) = elsewhere.as_ref().filter(|found| !found.packs.is_empty()) {
+                let gap = if text.is_empty() { "" } else { "\n" };
+                text.push_str(&format!("{gap}in registry {}:\n{}", elsewhere.url, columns(&elsewhere.rows(), 4)));
+            }
+            text
         },
-        || found.iter().map(|pack| summary(pack)).collect(),
+        || {
+            let own = found.iter().map(|pack| summary(pack));
+            own.chain(elsewhere.iter().flat_map(Elsewhere::summaries)).collect()
+        },
     );
-    Ok(if found.is_empty() { Exit::Refused } else { Exit::Done })
+    Ok(if nothing { Exit::Refused } else { Exit::Done })
+}
+
+/// The most words that a registry is asked about; each is a request.
+const MOST_WORDS: usize = 6;
+
+/// What a registry says that it has. Nothing of it is checked before the pack is added.
+struct Elsewhere {
+    url: String,
+    packs: Vec<Value>,
+}
+
+impl Elsewhere {
+    fn text(pack: &Value, key: &str) -> String {
+        printable(pack.get(key).and_then(Value::as_str).unwrap_or_default()).replace('\n', " ")
+    }
+
+    fn rows(&self) -> Vec<[String; 4]> {
+        let row = |pack: &Value| ["name", "version", "kind", "description"].map(|key| Self::text(pack, key));
+        self.packs.iter().map(row).collect()
+    }
+
+    fn summaries(&self) -> impl Iterator<Item = Value> {
+        self.rows().into_iter().map(|[name, version, kind, description]| {
+            json!({
+                "name": name, "version": version, "kind": kind, "description": description, "registry": self.url,
+            })
+        })
+    }
+}
+
+/// What the registry in use has about all of the words; `None` without one. One that does not answer is warned of.
+fn elsewhere(words: &[String], settings: &Settings, terminal: &Terminal) -> Outcome<Option<Elsewhere>> {
+    let Some(registry) = Registries::read(settings)?.in_use()? else { return Ok(None) };
+    if settings.offline {
+        terminal.warning(&format!("--offline: registry `{}` is not asked", registry.url));
+        return Ok(None);
+    }
+    let mut packs: Option<Vec<Value>> = None;
+    let asked = Api::anonymous(settings, &registry).and_then(|api| {
+        for word in words.iter().take(MOST_WORDS) {
+            let answer = api.ask("GET", &format!("search?per_page=100&q={}", encoded(word)), Body::Nothing)?;
+            let found = answer.get("packs").and_then(Value::as_array).cloned().unwrap_or_default();
+            packs = Some(match packs.take() {
+                None => found,
+                Some(before) => before
+                    .into_iter()
+                    .filter(|pack| found.iter().any(|other| other.get("name") == pack.get("name")))
+                    .collect(),
+            });
+        }
+        Ok(())
+    });
+    if let Err(failed) = asked {
+        terminal.warning(&format!("{}; only the packs that come with exo are shown", failed.message));
+        return Ok(None);
+    }
+    Ok(Some(Elsewhere { url: registry.url, packs: packs.unwrap_or_default() }))
 }
 
 /// How well a pack fits all of the words; `None` when one of them is nowhere.
@@ -77,7 +149,7 @@ pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outc
     let name = pack_name(name)?;
     let mut registry = Registry::open(settings)?;
     let lock = Project::find(settings)?.and_then(|project| project.lock);
-    registry.reach(settings, terminal, [&name], lock.as_ref())?;
+    registry.reach(settings, terminal, [(&name, Place::Unsaid)], lock.as_ref())?;
     let Some(pack) = registry.newest().find(|pack| *pack.name() == name) else {
         return Err(unknown_pack(&name, &registry));
     };
@@ -102,6 +174,7 @@ pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outc
             if let Some(object) = value.as_object_mut() {
                 object.insert("versions".into(), json!(versions));
                 object.insert("held_back".into(), json!(held_back));
+                object.insert("deprecated".into(), json!(pack.deprecated));
                 let needs = needs.iter().map(|(name, requirement)| (name.to_string(), json!(requirement)));
                 object.insert("dependencies".into(), serde_json::Value::Object(needs.collect()));
                 object.insert("license".into(), json!(pack.manifest.pack.license));
@@ -128,6 +201,7 @@ fn page(pack: &RegistryPack, versions: &[String], held_back: &[String], needs: &
     line("repository", about.repository.as_deref().unwrap_or_default());
     line("keywords", &about.keywords.join(", "));
     line("versions", &versions.join(", "));
+    line("standing", pack.deprecated.as_deref().unwrap_or_default());
     for held in held_back {
         line("held back", held);
     }

@@ -26,6 +26,7 @@ use crate::install::verdict::Verdict;
 use crate::policy::{NoSource, Offered};
 use crate::project::Project;
 use crate::project::read;
+use crate::registry::reach::{Place, locked_place, with_urls};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 use crate::vendor;
@@ -146,7 +147,7 @@ pub(crate) fn plan(
 ) -> Outcome<Plan> {
     let mut registry = Registry::open(settings)?;
     vendor::provide(settings, project)?;
-    let all = project.locked_for(manifest)?;
+    let all = with_urls(settings, project.locked_for(manifest)?)?;
     let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, &all)?;
     let lock = settle(settings, terminal, &mut registry, project, &all, &paths)?;
     // Members that this pack does not need are their own business; everything else of the lockfile is installed.
@@ -156,8 +157,11 @@ pub(crate) fn plan(
         let cached = pack.tree.is_some_and(|tree| Tree::folder_of(cache, &tree).is_dir());
         matches!(pack.source, LockedSource::Registry(_)) && !cached && registry.get(&pack.name, &pack.version).is_none()
     });
-    let absent: Vec<&PackName> = absent.map(|pack| &pack.name).collect();
-    registry.reach(settings, terminal, absent, Some(&lock))?;
+    let absent: Vec<&LockedPack> = absent.collect();
+    // A manifest of a pack in a folder is the user's word too.
+    let manifests = || std::iter::once(&all).chain(paths.packs.values().map(|pack| &pack.manifest));
+    let places = absent.into_iter().map(|pack| (&pack.name, locked_place(pack, manifests())));
+    registry.reach(settings, terminal, places, Some(&lock))?;
     let mut instances = Vec::new();
     for name in order(&lock).dependencies_first() {
         if let Some(locked) = lock.packs.get(name).filter(|_| needed.contains(name)) {
@@ -175,7 +179,7 @@ pub(crate) fn resolve(
     manifest: &Manifest,
 ) -> Outcome<Lockfile> {
     vendor::provide(settings, project)?;
-    let all = project.locked_for(manifest)?;
+    let all = with_urls(settings, project.locked_for(manifest)?)?;
     let paths = reader(settings, terminal, project).collect(&project.layout.manifest_name, &all)?;
     settle(settings, terminal, &mut Registry::open(settings)?, project, &all, &paths)
 }
@@ -238,7 +242,8 @@ fn settle(
         terminal.detail(&format!("resolving, since {reason}"));
     }
     let needed = manifest.all_dependencies().chain(paths.packs.values().flat_map(|pack| &pack.manifest.dependencies));
-    let needed = needed.map(|dependency| &dependency.name).filter(|name| !paths.packs.contains_key(*name));
+    let needed = needed.filter(|dependency| !paths.packs.contains_key(&dependency.name));
+    let needed = needed.map(|dependency| (&dependency.name, Place::of(&dependency.source)));
     registry.reach(settings, terminal, needed, project.lock.as_ref())?;
     let offered = Offered::new(registry, manifest.policy.clone())?;
     let mut request = Request::of_manifest(manifest, exo.clone());

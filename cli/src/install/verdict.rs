@@ -9,7 +9,7 @@ use crate::cache::Cache;
 use crate::failure::{Failure, Outcome};
 use crate::filesystem;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Digest of the compiler's source text at build time: a changed checker makes every verdict stale.
 pub(crate) const CHECKER_DIGEST: &str = env!("EXO_CHECKER_DIGEST");
@@ -32,8 +32,16 @@ pub(crate) struct Verdict {
     pub(crate) waived: Vec<String>,
     /// Number of pieces of raw C.
     pub(crate) raw_c: usize,
+    /// The C of each instruction, in the order of `instructions`: its template, and what it needs at the head of a file.
+    #[serde(default)]
+    pub(crate) templates: Vec<(String, String)>,
+    /// Paths of the modules whose functions write C: those of memories and externs.
+    #[serde(default)]
+    pub(crate) c_modules: Vec<String>,
     /// BLAKE3 over all raw C; `None` without any.
     pub(crate) raw_c_digest: Option<String>,
+    /// What the modules offer to others: `MODULE KIND SIGNATURE`, and `MODULE requires NAME: ASSERT` for procs.
+    pub(crate) offers: Vec<String>,
     /// Tests, or parts of tests, that were not run, with the reason.
     pub(crate) skipped: Vec<String>,
 }
@@ -141,7 +149,10 @@ mod tests {
             targets: vec![],
             waived: vec![],
             raw_c: 0,
+            templates: vec![],
+            c_modules: vec![],
             raw_c_digest: None,
+            offers: vec![],
             skipped: vec![],
         }
     }

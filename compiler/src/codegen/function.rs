@@ -17,6 +17,7 @@ use crate::codegen::template;
 use crate::codegen::unit::{Layout, Unit};
 use crate::codegen::usage::Touched;
 use crate::codegen::wrapping;
+use crate::cursor::path::{Path, Step};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::{ConfigField, FieldType};
 use crate::hardware::memory::{Memory, MemoryKind};
@@ -57,6 +58,8 @@ pub struct FunctionLowering<'u, 'a> {
     pub asserted_strides: BTreeMap<(Sym, usize), i64>,
     /// Numbered places that live buffers take, with the memory that counts them.
     chunks: BTreeMap<Sym, (Identity, i64)>,
+    /// The statement that is being lowered.
+    at: Path,
     pub touched: Arc<Touched>,
     pub proc: &'u Proc,
 }
@@ -75,6 +78,7 @@ pub fn lower(unit: &mut Unit<'_>, function: &Function, declarations: Declaration
         intervals: Intervals::of(proc),
         asserted_strides: asserted_strides(proc),
         chunks: BTreeMap::new(),
+        at: Path::root(),
         touched,
         proc,
     };
@@ -130,7 +134,8 @@ impl FunctionLowering<'_, '_> {
             true => self.checks(c_name),
             false => self.prologue(),
         };
-        statements.extend(self.block(&proc.body));
+        self.unit.errors.settle();
+        statements.extend(self.block(&proc.body, false));
         discards.extend(statements);
         let mut body = String::new();
         c_tree::write_block(&c_tree::drop_superfluous_discards(discards), 0, &mut body);
@@ -210,15 +215,18 @@ impl FunctionLowering<'_, '_> {
         self.declarations.root(name).is_none_or(|root| !self.touched.written.contains(&root))
     }
 
-    pub fn block(&mut self, block: &Block) -> Vec<CStmt> {
+    fn block(&mut self, block: &Block, orelse: bool) -> Vec<CStmt> {
         let mut deaths = liveness::deaths(block, &self.declarations);
         let mut bound = Vec::new();
         let mut out = Vec::new();
         for (at, stmt) in block.iter().enumerate() {
+            self.at.0.push(Step::statement(orelse, at));
             self.stmt(stmt, &mut bound, &mut out);
             for dead in deaths.remove(&at).unwrap_or_default() {
                 out.extend(self.free(&dead, &stmt.span));
             }
+            self.unit.errors.concern(self.proc, &self.at);
+            self.at.0.pop();
         }
         for name in bound {
             self.names.release(&name);
@@ -234,8 +242,8 @@ impl FunctionLowering<'_, '_> {
             StmtKind::Reduce { name, idx, rhs } => out.extend(self.store(name, idx, rhs, true, &stmt.span)),
             StmtKind::If { cond, body, orelse } => {
                 let cond = self.control(cond);
-                let body = self.block(body);
-                let orelse = self.block(orelse);
+                let body = self.block(body, false);
+                let orelse = self.block(orelse, true);
                 out.push(CStmt::If { cond, body, orelse });
             }
             StmtKind::For { iter, lo, hi, body, mode } => {
@@ -249,7 +257,7 @@ impl FunctionLowering<'_, '_> {
                 }
                 self.intervals.enter_loop(iter, lo, hi);
                 let name = self.names.bind(iter);
-                let body = self.block(body);
+                let body = self.block(body, false);
                 self.names.release(&name);
                 let parallel = *mode == LoopMode::Par;
                 self.unit.has_parallel_loop |= parallel;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::codegen::context::Context;
 use crate::codegen::foreign_words::ForeignWords;
+use crate::codegen::problems::Problems;
 use crate::codegen::reach::Reach;
 use crate::codegen::template;
 use crate::codegen::usage::Usage;
@@ -70,7 +71,7 @@ pub struct Unit<'a> {
     pub answered_once: BTreeSet<String>,
     raw: Vec<String>,
     raw_seen: BTreeSet<String>,
-    pub errors: Vec<Diagnostic>,
+    pub errors: Problems,
 }
 
 impl<'a> Unit<'a> {
@@ -94,7 +95,7 @@ impl<'a> Unit<'a> {
             answered_once: BTreeSet::new(),
             raw: Vec::new(),
             raw_seen: BTreeSet::new(),
-            errors: Vec::new(),
+            errors: Problems::default(),
         }
     }
 

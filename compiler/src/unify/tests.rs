@@ -19,7 +19,7 @@ fn unified(text: &str, parent: &[usize], lo: usize, hi: usize) -> Result<Vec<Str
     }
     found
         .map(|all| all.iter().map(|args| args.iter().map(|e| names.expr(e)).collect::<Vec<_>>().join(", ")).collect())
-        .map_err(|mismatch| mismatch.0)
+        .map_err(|mismatch| mismatch.reason)
 }
 
 fn first(text: &str, parent: &[usize], lo: usize, hi: usize) -> String {

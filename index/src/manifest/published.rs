@@ -12,15 +12,19 @@ use super::{EditError, Inherited};
 /// # Errors
 /// The text is no sound manifest.
 pub fn published(text: &str) -> Result<String, EditError> {
-    published_in(text, None)
+    published_in(text, None, &|_| false)
 }
 
 /// [`published`] for a member of a workspace: what it takes from there is written out, and a `[workspace]` of its own is
-/// left out.
+/// left out. `is_own` says which values of `registry` mean the registry that the pack goes to, where nothing need be said of it.
 ///
 /// # Errors
 /// As there.
-pub fn published_in(text: &str, inherited: Option<Inherited<'_>>) -> Result<String, EditError> {
+pub fn published_in(
+    text: &str,
+    inherited: Option<Inherited<'_>>,
+    is_own: &dyn Fn(&str) -> bool,
+) -> Result<String, EditError> {
     let mut document = parse_mutable(text)?;
     let mut changed = document.remove("workspace").is_some();
     if let Some(table) = document.get_mut("pack").and_then(Item::as_table_like_mut) {
@@ -34,7 +38,7 @@ pub fn published_in(text: &str, inherited: Option<Inherited<'_>>) -> Result<Stri
         for name in names {
             changed |= written_out(table, &name, inherited.and_then(|from| from.dependency(&name)));
             if let Some(item) = table.get_mut(&name) {
-                changed |= without_path(item);
+                changed |= without_place(item, is_own);
             }
         }
     }
@@ -52,10 +56,15 @@ fn written_out(table: &mut dyn TableLike, key: &str, value: Option<Item>) -> boo
     true
 }
 
-/// Takes the path from a dependency that has a version too.
-fn without_path(item: &mut Item) -> bool {
+/// Takes the path, or the registry that is meant anyway, from a dependency that has a version too.
+fn without_place(item: &mut Item, is_own: &dyn Fn(&str) -> bool) -> bool {
     let Some(entry) = item.as_table_like_mut() else { return false };
-    if entry.get("version").is_none() || entry.remove("path").is_none() {
+    if entry.get("version").is_none() {
+        return false;
+    }
+    let own = entry.get("registry").and_then(Item::as_str).is_some_and(is_own);
+    let of_registry = own && entry.remove("registry").is_some();
+    if entry.remove("path").is_none() && !of_registry {
         return false;
     }
     if entry.len() > 1 {
@@ -90,6 +99,15 @@ mod tests {
         );
         let expected = format!("{PACK}a = \"1.2\" # here\nb = \"2\"\n[dependencies.c]\nversion = \"3\"\n");
         assert_eq!(published(&text).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_registry_it_goes_to_is_not_named() {
+        let text = format!(
+            "{PACK}a = {{ version = \"1\", registry = \"work\" }}\nb = {{ version = \"1\", registry = \"c\" }}\n"
+        );
+        let expected = format!("{PACK}a = \"1\"\nb = {{ version = \"1\", registry = \"c\" }}\n");
+        assert_eq!(published_in(&text, None, &|registry| registry == "work").unwrap(), expected);
     }
 
     #[test]

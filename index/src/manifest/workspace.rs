@@ -159,7 +159,7 @@ mod tests {
             .map(|found| format!("{} {} {:?}", found.name, found.requirement, found.source))
             .collect();
         assert_eq!(sources, ["std ^1 Default", "near ^1.2 Path(\"../../packs/near\")", "far * Path(\"../../../far\")"]);
-        let text = published_in(MEMBER, Some(workspace.inherited("../../"))).unwrap();
+        let text = published_in(MEMBER, Some(workspace.inherited("../../")), &|_| false).unwrap();
         assert!(text.contains("version = \"1.2.0\"") && text.contains("std = \"1\"\nnear = \"1.2\"\n"), "{text}");
         assert!(!text.contains("workspace"), "{text}");
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use exo_index::digest::{Blake3, Sha256};
+use exo_index::manifest::PackKind;
 use exo_index::name::PackName;
 use exo_index::registry::look_alike;
 use exo_index::registry::shard::{DependencyEntry, PackEntry, VersionEntry};
@@ -10,10 +11,12 @@ use exo_index::version::Version;
 use serde_json::Value;
 use sqlx::{AnyConnection, Row as _};
 
+use super::bump::{Bump, Required};
 use super::bundled::Bundled;
 use super::examination::{Examined, diagnostic};
 use super::verification::{Found, api_digest, surface};
 use crate::chance::{signed, unsigned};
+use crate::contents;
 use crate::failure::Failure;
 
 /// Why a name cannot be taken by a new pack; `None` when it can.
@@ -80,51 +83,12 @@ pub(crate) async fn reasons_against(
     Ok(reasons)
 }
 
-/// How far a version must be raised over the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Bump {
-    Patch,
-    Minor,
-    Major,
-}
-
-impl Bump {
-    /// The word of the protocol.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Patch => "patch",
-            Self::Minor => "minor",
-            Self::Major => "major",
-        }
-    }
-
-    /// What changed names ask for.
-    fn required(old: &BTreeSet<String>, new: &BTreeSet<String>) -> Self {
-        match (old.is_subset(new), new.is_subset(old)) {
-            (true, true) => Self::Patch,
-            (true, false) => Self::Minor,
-            (false, _) => Self::Major,
-        }
-    }
-
-    /// What a version is raised by. Before 1.0, the second number counts as the first does after it.
-    fn between(old: &Version, new: &Version) -> Self {
-        match (old.major() == new.major(), old.minor() == new.minor()) {
-            (false, _) => Self::Major,
-            (true, false) if old.major() == 0 => Self::Major,
-            (true, false) => Self::Minor,
-            (true, true) if old.major() == 0 => Self::Minor,
-            (true, true) => Self::Patch,
-        }
-    }
-}
-
-/// The bump that a version needs over the newest one before it, and whether it has it. `None` for a first version.
+/// The bump that a version needs over the newest one before it, and how far it is raised. `None` for a first version.
 pub(crate) async fn bump(
     rows: &mut AnyConnection,
     pack: &Examined,
     found: &Found,
-) -> Result<Option<(Bump, bool)>, Failure> {
+) -> Result<Option<(Required, Bump)>, Failure> {
     let mut before: Option<(Version, BTreeSet<String>)> = None;
     for row in sqlx::query("SELECT version, surface FROM versions WHERE name = $1")
         .bind(pack.declared.name.as_str().to_owned())
@@ -136,10 +100,8 @@ pub(crate) async fn bump(
             before = Some((version, row.try_get::<String, _>("surface")?.lines().map(str::to_owned).collect()));
         }
     }
-    Ok(before.map(|(version, old)| {
-        let required = Bump::required(&old, &surface(found));
-        (required, Bump::between(&version, &pack.declared.version) >= required)
-    }))
+    Ok(before
+        .map(|(version, old)| (Required::by(&old, &surface(found)), Bump::between(&version, &pack.declared.version))))
 }
 
 /// Writes the rows of a version; gives its index entry.
@@ -147,6 +109,7 @@ pub(crate) async fn admit(
     rows: &mut AnyConnection,
     pack: &Examined,
     found: &Found,
+    targets: Vec<String>,
     verdict: Sha256,
     login: &str,
     (now, position): (i64, u64),
@@ -175,7 +138,7 @@ pub(crate) async fn admit(
         waived: found.waived.len() as u64,
         claims: found.claims.len() as u64,
         instructions: found.instructions.len() as u64,
-        targets: found.targets.clone(),
+        targets,
         verdict: Some(verdict),
         yanked: None,
         log: position,
@@ -192,6 +155,7 @@ pub(crate) async fn admit(
     .bind(surface(found).into_iter().collect::<Vec<_>>().join("\n"))
     .execute(&mut *rows)
     .await?;
+    contents::keep(&mut *rows, name, &entry.version, found).await?;
     for dependency in &entry.dependencies {
         sqlx::query("INSERT INTO dependencies (name, version, dependency, requirement) VALUES ($1, $2, $3, $4)")
             .bind(name.as_str().to_owned())
@@ -202,6 +166,37 @@ pub(crate) async fn admit(
             .await?;
     }
     Ok(entry)
+}
+
+/// The targets that a pack provides or is for, by the names of their packs: `neon`, or `neon.wide` for a target that is not called
+/// `target` there. A pack is for the targets that it depends on.
+pub(crate) async fn targets(
+    rows: &mut AnyConnection,
+    pack: &Examined,
+    found: &Found,
+    together: &[(Examined, Found)],
+    bundled: &Bundled,
+) -> Result<Vec<String>, Failure> {
+    let own = &pack.declared.name;
+    let provided = |target: &String| if target == "target" { own.to_string() } else { format!("{own}.{target}") };
+    let mut targets: BTreeSet<String> = found.targets.iter().map(provided).collect();
+    for dependency in &pack.manifest.dependencies {
+        let new = together.iter().map(|(other, _)| &other.manifest);
+        let known = new.chain(bundled.0.values().map(|pack| &pack.manifest));
+        let kind = match known.into_iter().find(|manifest| manifest.pack.name.value == dependency.name) {
+            Some(manifest) => Some(manifest.pack.kind.as_str().to_owned()),
+            None => sqlx::query("SELECT kind FROM packs WHERE name = $1")
+                .bind(dependency.name.as_str().to_owned())
+                .fetch_optional(&mut *rows)
+                .await?
+                .map(|row| row.try_get("kind"))
+                .transpose()?,
+        };
+        if kind.is_some_and(|kind| kind == PackKind::Target.as_str()) {
+            targets.insert(dependency.name.to_string());
+        }
+    }
+    Ok(targets.into_iter().collect())
 }
 
 /// The row of the pack itself: a new one belongs to whoever published it.
@@ -254,31 +249,4 @@ async fn pack_row(
         .execute(rows)
         .await?;
     Ok(())
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bumps() {
-        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
-        assert_eq!(Bump::required(&set(&["a"]), &set(&["a"])), Bump::Patch);
-        assert_eq!(Bump::required(&set(&["a"]), &set(&["a", "b"])), Bump::Minor);
-        assert_eq!(Bump::required(&set(&["a", "b"]), &set(&["a", "c"])), Bump::Major);
-        for (old, new, bump) in [
-            ("1.0.0", "1.0.1", Bump::Patch),
-            ("1.0.0", "1.1.0", Bump::Minor),
-            ("1.0.0", "2.0.0", Bump::Major),
-            ("0.1.0", "0.2.0", Bump::Major),
-            ("0.1.0", "0.1.1", Bump::Minor),
-        ] {
-            assert_eq!(
-                Bump::between(&Version::parse(old).unwrap(), &Version::parse(new).unwrap()),
-                bump,
-                "{old} {new}"
-            );
-        }
-    }
 }

@@ -155,6 +155,8 @@ fn what_a_user_installs_is_what_authors_say() {
     ada.run(&["yank", "base@1.1.0", "--reason", "wrong on Mondays"]).exits(0).prints(&["base 1.1.0 is yanked"]);
     user.run(&["add", "base"]).exits(0).prints(&["added base 1.0.0"]);
     user.run(&["info", "base"]).exits(0).prints(&["wrong on Mondays"]);
+    user.run(&["search", "BASE", "about"]).exits(0).prints(&[&format!("in registry {}:", server.url), "About base"]);
+    user.run(&["search", "base", "elephants"]).exits(1).prints(&["no pack is about base elephants"]);
     ada.run(&["yank", "base@1.1.0", "--undo"]).exits(0).prints(&["may be chosen again"]);
     user.run(&["update"]).exits(0);
     assert!(user.read("work/Exo.lock").contains("1.1.0"));
@@ -163,6 +165,17 @@ fn what_a_user_installs_is_what_authors_say() {
     ada.run(&["deprecate", "base", "--reason", "old", "--replacement", "next"])
         .exits(0)
         .prints(&["base is deprecated"]);
+    user.run(&["info", "base"]).exits(0).prints(&["deprecated: old; use `next`"]);
+    user.run(&["add", "base"]).exits(0).says(&["warning: `base` is deprecated: old; use `next`"]);
+    ada.run(&["yank", "base@1.1.0", "--reason", "no good"]).exits(0);
+    let against = ["base 1.1.0: yanked: no good", "base 1.1.0: deprecated: old; use `next`"];
+    user.run(&["audit"]).exits(0).prints(&against);
+    user.run(&["audit", "--deny", "yanked,deprecated"])
+        .exits(4)
+        .says(&["yanked: base 1.1.0 (yanked: no good)", "deprecated: base"]);
+    user.run(&["audit", "--deny", "advisories"]).exits(0);
+    user.run(&["audit", "--offline"]).exits(0).says(&["is not asked"]);
+    ada.run(&["yank", "base@1.1.0", "--undo"]).exits(0);
     ada.run(&["deprecate", "base", "--undo"]).exits(0).prints(&["no longer deprecated"]);
 
     let eve = author(&server, "eve");

@@ -4,11 +4,15 @@
 
 mod access;
 mod authors;
+mod browser;
 mod client;
 mod operations;
+mod pages;
+mod pages_in_browser;
 mod postgres;
 mod publishing;
 mod refusals;
 mod sending;
 mod server;
 mod store;
+mod several;

@@ -141,7 +141,13 @@ impl Server {
         body: &[u8],
         headers: &[(&str, &str)],
     ) -> Answer {
-        let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().http_status_as_error(false).build());
+        let agent = ureq::Agent::new_with_config(
+            ureq::Agent::config_builder()
+                .http_status_as_error(false)
+                .max_redirects(0)
+                .max_redirects_will_error(false)
+                .build(),
+        );
         let mut request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
         if !token.is_empty() {
             request = request.header("authorization", format!("Bearer {token}"));
@@ -270,15 +276,58 @@ impl Pack {
     }
 
     pub(crate) fn with(name: &str, version: &str, dependencies: &str, library: &str) -> Self {
-        let manifest = format!(
-            "[pack]\nname = \"{name}\"\nversion = \"{version}\"\nkind = \"schedule\"\nexo = \">=0.1\"\ndescription = \"Answers of {name}\"\nlicense = \"MIT\"\n\n[dependencies]\n{dependencies}"
-        );
-        let files =
-            [("Exo.toml", manifest.as_str()), ("README.md", "# Pack\n\nKnows the answer.\n"), ("src/lib.exo", library)];
-        let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
-        let archive = build(&PackFiles { files: files.into() }, &Limits::default()).unwrap();
+        let description = format!("Answers of {name}");
+        let manifest = manifest(name, version, &description, dependencies);
+        Self::of_files(name, version, &[("Exo.toml", &manifest), ("README.md", README), ("src/lib.exo", library)])
+    }
+
+    /// A pack that says of itself what it likes.
+    pub(crate) fn hostile(name: &str, readme: &str, description: &str, library: &str) -> Self {
+        let manifest = manifest(name, "1.0.0", description, "");
+        Self::of_files(name, "1.0.0", &[("Exo.toml", &manifest), ("README.md", readme), ("src/lib.exo", library)])
+    }
+
+    /// A pack as it stands in a folder of the repository, under another name: that of a bundled pack nobody can take.
+    pub(crate) fn of_folder(folder: &str, name: &str, version: &str) -> Self {
+        let root = exo_tests::exo::repository().join(folder);
+        let mut files = PackFiles::default();
+        let mut open = vec![root.clone()];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    open.push(path);
+                    continue;
+                }
+                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+                files.files.insert(name, std::fs::read(path).unwrap());
+            }
+        }
+        let manifest = String::from_utf8(files.files["Exo.toml"].clone()).unwrap();
+        let named = manifest
+            .lines()
+            .map(|line| if line.starts_with("name = ") { format!("name = \"{name}\"\n") } else { format!("{line}\n") });
+        files.files.insert("Exo.toml".to_owned(), named.collect::<String>().into_bytes());
+        Self::of(name, version, &files)
+    }
+
+    fn of_files(name: &str, version: &str, files: &[(&str, &str)]) -> Self {
+        let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
+        Self::of(name, version, &PackFiles { files: files.collect() })
+    }
+
+    fn of(name: &str, version: &str, files: &PackFiles) -> Self {
+        let archive = build(files, &Limits::default()).unwrap();
         Self { name: name.to_owned(), version: version.to_owned(), archive }
     }
+}
+
+const README: &str = "# Pack\n\nKnows the answer.\n";
+
+fn manifest(name: &str, version: &str, description: &str, dependencies: &str) -> String {
+    format!(
+        "[pack]\nname = \"{name}\"\nversion = \"{version}\"\nkind = \"schedule\"\nexo = \">=0.1\"\ndescription = \"{description}\"\nlicense = \"MIT\"\n\n[dependencies]\n{dependencies}"
+    )
 }
 
 pub(crate) fn declaration(packs: &[Pack], dry_run: bool) -> Value {

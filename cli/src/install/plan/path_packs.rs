@@ -16,6 +16,7 @@ use crate::filesystem;
 use crate::git;
 use crate::project::read;
 use crate::project::workspace::{Members, joined};
+use crate::registry::reach::with_urls;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -144,6 +145,7 @@ impl Reader<'_> {
             None => read::manifest(&file)?,
         };
         right_name(wanted, text, &manifest)?;
+        let manifest = with_urls(self.settings, manifest)?;
         Ok(PathPack { text: text.to_string(), origin: Origin::Folder(folder.to_path_buf()), manifest })
     }
 
@@ -201,11 +203,14 @@ fn enqueue(
         Err(Failure::refused(format!("`{asking}` takes `{name}` from {what}")).code(codes::RESOLUTION).hint(hint))
     };
     let place = match (source, outer.map(|pack| &pack.origin)) {
-        (DependencySource::Default, _) => return Ok(()),
-        (DependencySource::Registry(url), _) => {
+        (DependencySource::Default, _) | (DependencySource::Registry(_), None | Some(Origin::Folder(_))) => {
+            return Ok(());
+        }
+        // Which registries there are is up to whoever uses the pack.
+        (DependencySource::Registry(text), Some(Origin::Git { .. })) => {
             return refuse(
-                format!("the registry `{url}`, which this exo cannot fetch"),
-                "take it from the packs that come with exo (`exo add NAME`) or from a folder (`path = \"…\"`)",
+                format!("the registry `{text}`, which a pack of a git repository cannot choose"),
+                "ask its author to leave `registry` out, and name the registry for that pack in your own Exo.toml",
             );
         }
         (DependencySource::Path(path), None) => Place::Folder(joined("", path)),

@@ -86,7 +86,7 @@ pub(super) fn buffers(
     flags: &[&str],
 ) -> Vec<Vec<Vec<MachineValue>>> {
     let output = super::output_of(proc, options);
-    let main = harness::program(proc, "lib.h", inputs).unwrap();
+    let main = harness::program(proc, "lib.h", std::slice::from_ref(inputs)).unwrap();
     let scratch = Scratch::new();
     scratch.write("lib.h", &output.header);
     scratch.write("lib.c", &output.c);

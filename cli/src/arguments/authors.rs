@@ -1,0 +1,181 @@
+//! What those who publish can type: accounts, tokens, publishing, and what they say of packs afterwards.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// Which registry a command talks to.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct At {
+    /// The registry, by its name in the configuration or its URL; the one in use when left out
+    #[arg(long, value_name = "REGISTRY")]
+    pub(crate) registry: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Publish {
+    /// Let the registry check everything, and publish nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Yank {
+    /// The version, such as `neon@1.1.0`
+    #[arg(value_name = "PACK@VERSION")]
+    pub(crate) version: String,
+    /// Let it be chosen again
+    #[arg(long, conflicts_with_all = ["reason", "replacement"])]
+    pub(crate) undo: bool,
+    #[command(flatten)]
+    pub(crate) why: Why,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Deprecate {
+    /// Name of the pack
+    #[arg(value_name = "PACK")]
+    pub(crate) pack: String,
+    /// Say that it is kept up after all
+    #[arg(long, conflicts_with_all = ["reason", "replacement"])]
+    pub(crate) undo: bool,
+    #[command(flatten)]
+    pub(crate) why: Why,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+/// What users of the pack are told.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Why {
+    /// One line that users of the pack are shown
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// What to use instead
+    #[arg(long, value_name = "PACK")]
+    pub(crate) replacement: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Owner {
+    #[command(subcommand)]
+    pub(crate) action: OwnerAction,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum OwnerAction {
+    /// Print the logins of the owners
+    List {
+        /// Name of the pack
+        #[arg(value_name = "PACK")]
+        pack: String,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Let somebody publish and change the pack too
+    Add {
+        /// Name of the pack
+        #[arg(value_name = "PACK")]
+        pack: String,
+        /// Their login at the registry
+        #[arg(value_name = "LOGIN")]
+        login: String,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Let somebody do so no more
+    Remove {
+        /// Name of the pack
+        #[arg(value_name = "PACK")]
+        pack: String,
+        /// Their login at the registry
+        #[arg(value_name = "LOGIN")]
+        login: String,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Login {
+    /// Your login at the registry; asked for when left out
+    #[arg(value_name = "LOGIN")]
+    pub(crate) login: Option<String>,
+    /// Make the account first
+    #[arg(long)]
+    pub(crate) create: bool,
+    /// The one-time code for the new account, where the registry asks for one
+    #[arg(long, value_name = "CODE", requires = "create")]
+    pub(crate) code: Option<String>,
+    /// Keep a token that was made elsewhere, which is read from standard input
+    #[arg(long, conflicts_with_all = ["create", "login"])]
+    pub(crate) token: bool,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Logout {
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Token {
+    #[command(subcommand)]
+    pub(crate) action: TokenAction,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum TokenAction {
+    /// List your tokens and what they are for
+    List {
+        #[command(flatten)]
+        at: At,
+    },
+    /// Make a token and print it, this once
+    Create(CreateToken),
+    /// Take a token back
+    Revoke {
+        /// Its id or its name
+        #[arg(value_name = "TOKEN")]
+        token: String,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CreateToken {
+    /// What you know it by
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// What it may do
+    #[arg(long = "right", value_enum, value_name = "RIGHT", value_delimiter = ',', required = true)]
+    pub(crate) rights: Vec<Right>,
+    /// Names of the packs it is for, in which `*` stands for anything
+    #[arg(long = "for", value_name = "PACKS", value_delimiter = ',', required = true)]
+    pub(crate) packs: Vec<String>,
+    /// How long it lasts
+    #[arg(long, value_name = "DAYS", default_value_t = 90)]
+    pub(crate) days: u32,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+/// What a token may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Right {
+    /// Publish packs that the registry does not have yet
+    PublishNew,
+    /// Publish versions of packs that it has
+    PublishUpdate,
+    /// Yank and deprecate
+    Yank,
+    /// Add and remove owners
+    Owners,
+    /// What administrators may
+    Admin,
+}

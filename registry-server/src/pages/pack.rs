@@ -1,0 +1,288 @@
+//! The pages of one pack: which one an address means, and what stands at the head and the side of all of them.
+
+mod checks;
+mod compare;
+mod neighbours;
+mod readme;
+mod sources;
+mod versions;
+
+use axum::Extension;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use exo_index::name::PackName;
+use exo_index::registry::shard::{Shard, VersionEntry, Withdrawal};
+use exo_index::version::Version;
+use serde::Deserialize;
+use sqlx::Row as _;
+
+use super::format;
+use super::trouble::PageError;
+use super::visitor::{Frame, Visitor};
+use crate::chance::signed;
+use crate::error::ApiError;
+use crate::index;
+use crate::registry::Registry;
+use crate::service::Service;
+
+/// What the query of an address may say.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Asked {
+    version: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+}
+
+/// The pages of a pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tab {
+    Readme,
+    Versions,
+    Dependencies,
+    Dependants,
+    Checks,
+    Sources,
+    Compare,
+}
+
+impl Tab {
+    /// Those that are listed on every page.
+    const LISTED: [Self; 6] =
+        [Self::Readme, Self::Versions, Self::Dependencies, Self::Dependants, Self::Checks, Self::Sources];
+
+    /// The part of the address after the pack's name.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Readme => "",
+            Self::Versions => "versions",
+            Self::Dependencies => "dependencies",
+            Self::Dependants => "dependants",
+            Self::Checks => "checks",
+            Self::Sources => "sources",
+            Self::Compare => "compare",
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Readme => "Read me",
+            Self::Versions => "Versions",
+            Self::Dependencies => "Dependencies",
+            Self::Dependants => "Dependants",
+            Self::Checks => "Checks",
+            Self::Sources => "Sources",
+            Self::Compare => "Compare",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::LISTED.into_iter().chain([Self::Compare]).find(|tab| tab.as_str() == text)
+    }
+}
+
+/// What an address below `/packs/` means: the pack, the page, and what follows that.
+fn parse_place(place: &str) -> Option<(PackName, Tab, &str)> {
+    let cut = |text: &str, slashes: usize| text.match_indices('/').nth(slashes).map_or(text.len(), |(at, _)| at);
+    let (name, rest) = place.split_at_checked(cut(place, usize::from(place.starts_with('@'))))?;
+    let rest = rest.strip_prefix('/').unwrap_or_default();
+    let (tab, file) = rest.split_once('/').unwrap_or((rest, ""));
+    Some((PackName::parse(name).ok()?, Tab::parse(tab)?, file))
+}
+
+/// One tab of the list.
+struct TabLink {
+    title: &'static str,
+    address: String,
+    open: bool,
+    count: Option<usize>,
+}
+
+/// Why a version or a pack should not be used, in words.
+struct Warning {
+    /// `Yanked`, `Deprecated`, or what an advisory is about.
+    what: String,
+    text: String,
+}
+
+fn warning(what: &str, withdrawal: &Withdrawal) -> Warning {
+    let reason = withdrawal.reason.clone().unwrap_or_else(|| "no reason was given".to_owned());
+    let replacement = withdrawal.replacement.as_ref().map(|other| format!(" Use {other} instead."));
+    let reason = reason.trim_end_matches('.');
+    Warning { what: what.to_owned(), text: format!("{reason}.{}", replacement.unwrap_or_default()) }
+}
+
+/// A pack in the version that is shown.
+struct Shown {
+    shard: Shard,
+    entry: VersionEntry,
+    tab: Tab,
+    downloads: i64,
+}
+
+/// The version that is shown when none is asked for: the newest that is neither yanked nor a prerelease, or else the newest.
+fn usual(shard: &Shard) -> Option<&VersionEntry> {
+    let good = |entry: &&VersionEntry| entry.yanked.is_none() && !entry.version.is_prerelease();
+    shard.versions.iter().rev().find(good).or(shard.versions.last())
+}
+
+/// An entry of a version that somebody asked for.
+fn asked_for<'s>(shard: &'s Shard, version: &str) -> Result<&'s VersionEntry, ApiError> {
+    let found = Version::parse(version).ok().and_then(|version| shard.version(&version));
+    found.ok_or_else(|| {
+        ApiError::absent(format!("there is no version `{version}` of `{}`", shard.pack.name))
+            .hint("choose one of the list of versions")
+    })
+}
+
+impl Shown {
+    async fn load(registry: &Registry, name: &PackName, tab: Tab, version: Option<&str>) -> Result<Self, ApiError> {
+        let mut rows = registry.rows.acquire().await?;
+        let no_pack =
+            || ApiError::absent(format!("there is no pack `{name}`")).hint("search for it: its name may be another");
+        let shard = index::shard(&mut rows, name).await?.ok_or_else(no_pack)?;
+        let entry = match version {
+            Some(version) => asked_for(&shard, version)?,
+            None => usual(&shard).ok_or_else(no_pack)?,
+        };
+        let row = sqlx::query("SELECT downloads FROM packs WHERE name = $1")
+            .bind(name.as_str().to_owned())
+            .fetch_one(&mut *rows)
+            .await?;
+        Ok(Self { entry: entry.clone(), shard, tab, downloads: row.try_get("downloads")? })
+    }
+
+    fn name(&self) -> &PackName {
+        &self.shard.pack.name
+    }
+
+    /// The address of one of its pages, for the version that is shown.
+    fn address(&self, tab: Tab) -> String {
+        let mut address = format!("/packs/{}", self.name());
+        if tab != Tab::Readme {
+            address.push_str(&format!("/{}", tab.as_str()));
+        }
+        address + &self.version_query()
+    }
+
+    /// What an address needs to mean the version that is shown; nothing for the usual one.
+    fn version_query(&self) -> String {
+        if usual(&self.shard).is_some_and(|usual| usual.version == self.entry.version) {
+            return String::new();
+        }
+        format!("?version={}", format::encoded(&self.entry.version.to_string()))
+    }
+
+    /// The address of one of its files.
+    fn file_address(&self, path: &str) -> String {
+        // A path in a pack has only characters that stand for themselves in an address.
+        format!("/packs/{}/sources/{path}{}", self.name(), self.version_query())
+    }
+
+    fn tabs(&self) -> Vec<TabLink> {
+        let count = |tab: Tab| match tab {
+            Tab::Versions => Some(self.shard.versions.len()),
+            Tab::Dependencies => Some(self.entry.dependencies.len()),
+            Tab::Readme | Tab::Dependants | Tab::Checks | Tab::Sources | Tab::Compare => None,
+        };
+        let link = |tab: Tab| TabLink {
+            title: tab.title(),
+            address: self.address(tab),
+            open: tab == self.tab,
+            count: count(tab),
+        };
+        Tab::LISTED.map(link).into()
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let pack = &self.shard.pack;
+        let mut warnings: Vec<Warning> = pack.deprecated.iter().map(|why| warning("Deprecated", why)).collect();
+        warnings.extend(self.entry.yanked.iter().map(|why| warning("Yanked", why)));
+        let concerned = pack.advisories.iter().filter(|advisory| advisory.versions.matches(&self.entry.version));
+        warnings.extend(concerned.map(|advisory| Warning {
+            what: format!("{} ({})", advisory.id, advisory.severity),
+            text: advisory.summary.clone(),
+        }));
+        warnings
+    }
+
+    fn install(&self) -> String {
+        let name = self.name();
+        // A prerelease is chosen only by whoever names it.
+        if self.version_query().is_empty() && !self.entry.version.is_prerelease() {
+            return format!("exo add {name}");
+        }
+        format!("exo add {name}@={}", self.entry.version)
+    }
+
+    fn published(&self) -> String {
+        format::day(signed(self.entry.published))
+    }
+
+    fn size(&self) -> String {
+        format::bytes(self.entry.size)
+    }
+
+    fn count_of_downloads(&self) -> String {
+        format::count(self.downloads)
+    }
+
+    /// What stands in the place of requirements that any compiler meets.
+    fn exo(&self) -> String {
+        if self.entry.exo.is_any() { "any".to_owned() } else { self.entry.exo.to_string() }
+    }
+}
+
+/// What all pages of a pack have.
+struct Whole<'a> {
+    frame: &'a Frame,
+    pack: &'a Shown,
+}
+
+pub(super) async fn show(
+    State(service): State<Service>,
+    Extension(visitor): Extension<Visitor>,
+    Path(place): Path<String>,
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Result<Response, PageError> {
+    let nothing = || ApiError::absent("there is no such page of a pack").hint("search for the pack");
+    let (name, tab, file) = parse_place(place.trim_end_matches('/')).ok_or_else(nothing)?;
+    if !file.is_empty() && tab != Tab::Sources {
+        return Err(nothing().into());
+    }
+    let Query(asked) = asked.unwrap_or_default();
+    let registry = &service.registry;
+    let pack = Shown::load(registry, &name, tab, asked.version.as_deref()).await?;
+    let whole = Whole { frame: &visitor.frame, pack: &pack };
+    match tab {
+        Tab::Readme => readme::page(registry, whole).await,
+        Tab::Versions => versions::page(registry, whole).await,
+        Tab::Dependencies => neighbours::dependencies(&service, whole).await,
+        Tab::Dependants => neighbours::dependants(registry, whole).await,
+        Tab::Checks => checks::page(registry, whole).await,
+        Tab::Sources => sources::page(registry, whole, file).await,
+        Tab::Compare => compare::page(registry, whole, &asked).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_addresses_mean() {
+        for (place, name, tab, file) in [
+            ("neon", "neon", Tab::Readme, ""),
+            ("neon/versions", "neon", Tab::Versions, ""),
+            ("@arm/neon", "@arm/neon", Tab::Readme, ""),
+            ("@arm/neon/sources/src/lib.exo", "@arm/neon", Tab::Sources, "src/lib.exo"),
+            ("neon/compare", "neon", Tab::Compare, ""),
+        ] {
+            let name = PackName::parse(name).ok();
+            assert_eq!(parse_place(place), name.map(|name| (name, tab, file)), "{place}");
+        }
+        for place in ["", "Neon", "@arm", "neon/other", "a b", "../keys", "@arm/../keys"] {
+            assert_eq!(parse_place(place), None, "{place}");
+        }
+    }
+}

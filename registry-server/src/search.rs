@@ -1,0 +1,126 @@
+//! Search over the packs, for the API and the pages.
+
+use exo_index::registry::shard::PackEntry;
+use serde::{Deserialize, Serialize};
+use sqlx::any::AnyRow;
+use sqlx::{AnyPool, Row as _};
+
+use crate::error::ApiError;
+use crate::failure::Failure;
+
+/// Packs on a page when nothing is said, and at most.
+pub(crate) const PAGE: i64 = 20;
+const LARGEST_PAGE: i64 = 100;
+
+/// What is looked for. Pages count from 1.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Asked {
+    #[serde(default)]
+    pub(crate) q: String,
+    pub(crate) kind: Option<String>,
+    pub(crate) target: Option<String>,
+    pub(crate) verified: Option<bool>,
+    pub(crate) page: Option<i64>,
+    pub(crate) per_page: Option<i64>,
+}
+
+/// A pack as lists show it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Found {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) description: String,
+    pub(crate) targets: Vec<String>,
+    pub(crate) downloads: i64,
+    pub(crate) verified: bool,
+    pub(crate) updated: i64,
+    #[serde(skip)]
+    pub(crate) deprecated: bool,
+}
+
+/// The columns of which [`Found::read`] makes a pack.
+macro_rules! columns {
+    () => {
+        "name, version, kind, description, targets, downloads, verified, updated, entry"
+    };
+}
+
+impl Found {
+    fn read(row: &AnyRow) -> Result<Self, Failure> {
+        let entry: PackEntry = serde_json::from_str(&row.try_get::<String, _>("entry")?)?;
+        Ok(Self {
+            name: row.try_get("name")?,
+            version: row.try_get("version")?,
+            kind: row.try_get("kind")?,
+            description: row.try_get("description")?,
+            targets: row.try_get::<String, _>("targets")?.split_whitespace().map(str::to_owned).collect(),
+            downloads: row.try_get("downloads")?,
+            verified: row.try_get::<i64, _>("verified")? == 1,
+            updated: row.try_get("updated")?,
+            deprecated: entry.deprecated.is_some(),
+        })
+    }
+}
+
+/// A pattern that finds a text anywhere; what patterns give a meaning to stands for itself.
+fn anywhere(text: &str) -> String {
+    let escaped = text.to_lowercase().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    format!("%{escaped}%")
+}
+
+/// How many packs there are of what is looked for, and those of one page.
+///
+/// # Errors
+/// The words are too long, or the database cannot be read.
+pub(crate) async fn search(rows: &AnyPool, asked: &Asked) -> Result<(i64, Vec<Found>), ApiError> {
+    if asked.q.len() > 200 {
+        return Err(ApiError::malformed("the words to search for are too long"));
+    }
+    let per_page = asked.per_page.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
+    let page = asked.page.unwrap_or(1).clamp(1, 1_000_000);
+    let pattern = anywhere(asked.q.trim());
+    let (kind, target) = (asked.kind.clone().unwrap_or_default(), asked.target.clone().unwrap_or_default());
+    let verified = i64::from(asked.verified.unwrap_or(false));
+    // Names first, then what the pack says of itself; among equals what is used most.
+    let found = sqlx::query(concat!(
+        "SELECT ", columns!(), ", COUNT(*) OVER () AS total FROM packs \
+         WHERE (LOWER(name) LIKE $1 ESCAPE '\\' OR LOWER(description) LIKE $1 ESCAPE '\\' OR LOWER(keywords) LIKE $1 ESCAPE '\\') \
+         AND ($2 = '' OR kind = $2) AND ($3 = '' OR (' ' || LOWER(targets) || ' ') LIKE $4 ESCAPE '\\') AND verified >= $5 \
+         ORDER BY CASE WHEN name = $6 THEN 0 WHEN LOWER(name) LIKE $1 ESCAPE '\\' THEN 1 ELSE 2 END, downloads DESC, name LIMIT $7 OFFSET $8",
+    ))
+    .bind(pattern)
+    .bind(kind)
+    .bind(target.clone())
+    .bind(anywhere(&format!(" {target} ")))
+    .bind(verified)
+    .bind(asked.q.trim().to_lowercase())
+    .bind(per_page)
+    .bind((page - 1) * per_page)
+    .fetch_all(rows)
+    .await?;
+    let total = found.first().map_or(Ok(0), |row| row.try_get("total"))?;
+    Ok((total, found.iter().map(Found::read).collect::<Result<_, _>>()?))
+}
+
+/// The packs that were changed last.
+pub(crate) async fn newest(rows: &AnyPool, most: i64) -> Result<Vec<Found>, Failure> {
+    let found = sqlx::query(concat!("SELECT ", columns!(), " FROM packs ORDER BY updated DESC, name LIMIT $1"));
+    found.bind(most).fetch_all(rows).await?.iter().map(Found::read).collect()
+}
+
+/// The packs that are fetched most.
+pub(crate) async fn popular(rows: &AnyPool, most: i64) -> Result<Vec<Found>, Failure> {
+    let found = sqlx::query(concat!("SELECT ", columns!(), " FROM packs ORDER BY downloads DESC, name LIMIT $1"));
+    found.bind(most).fetch_all(rows).await?.iter().map(Found::read).collect()
+}
+
+/// The packs of an owner.
+pub(crate) async fn owned(rows: &AnyPool, login: &str) -> Result<Vec<Found>, Failure> {
+    let found = sqlx::query(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM packs WHERE name IN (SELECT name FROM owners WHERE login = $1) ORDER BY name LIMIT 1000"
+    ));
+    found.bind(login.to_owned()).fetch_all(rows).await?.iter().map(Found::read).collect()
+}

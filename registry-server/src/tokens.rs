@@ -1,0 +1,108 @@
+//! The tokens of an account: made with rights on names, listed, ended. The API and the pages both come here.
+
+use serde::{Deserialize, Serialize};
+use sqlx::Row as _;
+
+use crate::access::{self, Caller, LONGEST_TOKEN_DAYS, Right};
+use crate::error::ApiError;
+use crate::service::Service;
+
+/// A token that is asked for.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct NewToken {
+    pub(crate) name: String,
+    pub(crate) rights: Vec<String>,
+    pub(crate) packs: Vec<String>,
+    pub(crate) expires_days: i64,
+}
+
+/// A token that was made. Its text is known now and never again.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Made {
+    pub(crate) id: String,
+    pub(crate) token: String,
+    pub(crate) expires: i64,
+}
+
+/// Makes a token.
+///
+/// # Errors
+/// The caller may not make it, or it asks for something that there is not.
+pub(crate) async fn make(service: &Service, caller: &Caller, new: NewToken) -> Result<Made, ApiError> {
+    caller.must_be_session()?;
+    let mut rights = Vec::new();
+    for word in &new.rights {
+        let right = Right::parse(word).ok_or_else(|| ApiError::malformed(format!("`{word}` is no right")))?;
+        rights.push(right);
+    }
+    if rights.contains(&Right::Admin) && !caller.administrator {
+        return Err(ApiError::forbidden("only an administrator's token can have the right `admin`"));
+    }
+    if !(1..=LONGEST_TOKEN_DAYS).contains(&new.expires_days) {
+        return Err(ApiError::malformed(format!("a token lasts 1 to {LONGEST_TOKEN_DAYS} days")));
+    }
+    let sound = |glob: &String| {
+        (1..=100).contains(&glob.len()) && !glob.contains(char::is_whitespace) && glob.matches('*').count() <= 2
+    };
+    if new.packs.is_empty() || new.packs.len() > 50 || !new.packs.iter().all(sound) || new.name.len() > 100 {
+        return Err(ApiError::malformed("a token needs 1 to 50 globs of names, such as `*` or `@arm/*`"));
+    }
+    let rows = &service.registry.rows;
+    let (id, token, expires) =
+        access::issue(rows, &caller.login, &new.name, Some((&rights, &new.packs)), new.expires_days).await?;
+    access::note(&mut *rows.acquire().await?, &caller.login, "token", &new.name).await?;
+    Ok(Made { id, token, expires })
+}
+
+/// A token as its owner sees it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Listed {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) rights: Vec<String>,
+    pub(crate) packs: Vec<String>,
+    pub(crate) created: i64,
+    pub(crate) expires: i64,
+}
+
+/// The caller's tokens, without sessions.
+///
+/// # Errors
+/// The caller is a token itself.
+pub(crate) async fn list(service: &Service, caller: &Caller) -> Result<Vec<Listed>, ApiError> {
+    caller.must_be_session()?;
+    let found = sqlx::query("SELECT id, name, rights, packs, created, expires FROM tokens WHERE login = $1 AND session = 0 ORDER BY created, id")
+        .bind(caller.login.clone())
+        .fetch_all(&service.registry.rows)
+        .await?;
+    let mut tokens = Vec::new();
+    for row in found {
+        let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        tokens.push(Listed {
+            id: row.try_get("id")?,
+            name: row.try_get("name")?,
+            rights: words(row.try_get("rights")?),
+            packs: words(row.try_get("packs")?),
+            created: row.try_get("created")?,
+            expires: row.try_get("expires")?,
+        });
+    }
+    Ok(tokens)
+}
+
+/// Ends one of the caller's tokens.
+///
+/// # Errors
+/// The caller has no such token, or is a token itself.
+pub(crate) async fn end(service: &Service, caller: &Caller, id: String) -> Result<(), ApiError> {
+    caller.must_be_session()?;
+    let done = sqlx::query("DELETE FROM tokens WHERE id = $1 AND login = $2")
+        .bind(id)
+        .bind(caller.login.clone())
+        .execute(&service.registry.rows)
+        .await?;
+    if done.rows_affected() == 0 {
+        return Err(ApiError::absent("there is no such token of yours"));
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The web pages in a real browser: signing in and making a token by hand, and on each screen what a page must have. Pictures
+//! of all of them are kept in `target/pages/`.
+
+use std::path::PathBuf;
+
+use exo_tests::exo::repository;
+use serde_json::json;
+
+use crate::browser::{Browser, SCREENS, Screen};
+use crate::server::{PASSWORD, Pack, Server};
+
+/// What is wrong with the page that is open: a list of findings.
+const PROBLEMS: &str = include_str!("page_problems.js");
+
+fn picture(page: &str, screen: Screen) -> PathBuf {
+    repository().join(format!("target/pages/{page}-{}.png", screen.name))
+}
+
+/// A page as a reader has it.
+fn look_at(browser: &Browser, page: &str, url: &str) {
+    for screen in SCREENS {
+        browser.look_as(screen);
+        browser.open(url);
+        browser.photograph(&picture(page, screen));
+        let problems = browser.evaluate(PROBLEMS);
+        assert_eq!(problems, json!([]), "{page} {}: {problems:#}", screen.name);
+    }
+}
+
+fn stocked() -> Server {
+    let server = Server::start();
+    let session = server.account("ada");
+    let neon = Pack::of_folder("packages/neon", "@arm/neon", "1.1.0");
+    let conv2d = Pack::of_folder("packages/neon-conv2d", "@arm/neon-conv2d", "1.2.0");
+    let outcome = server.publish(&session, &[neon, conv2d]);
+    assert_eq!(outcome["state"], "published", "{outcome}");
+    let conv = Pack::with("conv-tiles", "0.1.0", "neon = \"1\"\n", "tile = 4\n\ndef schedule(p):\n    return p\n");
+    let scoped = Pack::with("@ada/tiles", "0.3.0-rc.1", "\"@arm/neon\" = \"1\"\nstd = \"1\"\n", "tile = 4\n");
+    let outcome = server.publish(&session, &[conv, scoped]);
+    assert_eq!(outcome["state"], "published", "{outcome}");
+    let library = "tile = 8\n\n# A tile of 8 × 4 fits the registers of every machine that has 32 of them.\ndef schedule(p, rows = 8):\n    return p\n";
+    let outcome = server.publish(&session, &[Pack::with("conv-tiles", "0.2.0", "neon = \"1.1\"\n", library)]);
+    assert_eq!(outcome["state"], "published", "{outcome}");
+    server.send("PUT", "/api/v1/packs/conv-tiles/0.1.0/yank", &session, br#"{"reason": "tiles too small"}"#).is(204);
+    let body = br#"{"reason": "merged into conv-tiles", "replacement": "conv-tiles"}"#;
+    server.send("PUT", "/api/v1/packs/%40ada%2Ftiles/deprecation", &session, body).is(204);
+    server
+}
+
+#[test]
+fn pages_are_readable_on_every_screen() {
+    let server = stocked();
+    let browser = Browser::start();
+    for (page, path) in [
+        ("home", "/"),
+        ("search", "/search?q=neon"),
+        ("search-none", "/search?q=nothing+at+all&kind=kernel"),
+        ("readme", "/packs/@arm/neon"),
+        ("versions", "/packs/conv-tiles/versions"),
+        ("yanked", "/packs/conv-tiles?version=0.1.0"),
+        ("deprecated", "/packs/@ada/tiles/dependencies"),
+        ("dependants", "/packs/@arm/neon/dependants"),
+        ("checks", "/packs/@arm/neon/checks"),
+        ("claims", "/packs/@arm/neon-conv2d/checks"),
+        ("sources", "/packs/@arm/neon/sources"),
+        ("source", "/packs/@arm/neon/sources/src/memory.exo#L5"),
+        ("compare", "/packs/conv-tiles/compare"),
+        ("user", "/users/ada"),
+        ("sign-in", "/sign-in"),
+        ("sign-up", "/sign-up?code=abc"),
+        ("absent", "/packs/nothing"),
+    ] {
+        look_at(&browser, page, &format!("{}{path}", server.url));
+    }
+    // The first stop of the keyboard leads past the head of the page.
+    browser.open(&server.url);
+    browser.press('\u{e004}');
+    assert_eq!(browser.evaluate("document.activeElement.className"), "skip");
+    browser.press('\u{e007}');
+    assert_eq!(browser.evaluate("location.hash"), "#main");
+    assert_eq!(browser.evaluate("document.activeElement.id"), "main");
+}
+
+/// The list of problems is empty for good pages because they are good.
+#[test]
+fn problems_are_seen() {
+    let browser = Browser::start();
+    browser.look_as(SCREENS[2]);
+    let page = "<h2 style='color:%23aaa'>faint</h2><input><img src='http://127.0.0.1:1/x.png'><a href='/x'></a><p style='width:999px'>wide</p><button style='font-size:2px;padding:0'>b</button><nav></nav>";
+    browser.open(&format!("data:text/html,<meta name=viewport content=width=device-width><main>{page}</main>"));
+    let problems = browser.evaluate(PROBLEMS).to_string();
+    for problem in [
+        "0 of h1",
+        "0 of body > header",
+        "left out before",
+        "no label",
+        "no alt",
+        "no text",
+        "contrast 2.32",
+        "on a screen of 375",
+        "navigations are called",
+        "no language",
+        "loaded http://127.0.0.1:1/",
+        "only",
+    ] {
+        assert!(problems.contains(problem), "{problem}: {problems}");
+    }
+}
+
+#[test]
+fn an_account_is_used_without_script() {
+    let server = Server::start();
+    server.account("ada");
+    let browser = Browser::start();
+    browser.look_as(SCREENS[0]);
+    browser.open(&format!("{}/sign-in", server.url));
+    browser.type_into("#login", "ada");
+    browser.type_into("#password", "a wrong password");
+    browser.click("main button");
+    assert_eq!(browser.evaluate("document.querySelector('[role=alert]').textContent"), "Login or password is wrong.");
+    browser.type_into("#password", PASSWORD);
+    browser.click("main button");
+    assert_eq!(browser.evaluate("location.pathname"), "/account");
+    // No script of a page could take the session.
+    assert_eq!(browser.evaluate("document.cookie"), "");
+    browser.type_into("#token-name", "laptop");
+    browser.click("#right-publish-new");
+    browser.click("main section form.stack button");
+    let token = browser.evaluate("document.querySelector('.secret').textContent");
+    let me = server.send("GET", "/api/v1/whoami", token.as_str().unwrap(), b"").is(200).json();
+    assert_eq!((&me["login"], &me["rights"]), (&json!("ada"), &json!(["publish-new"])));
+    for screen in SCREENS {
+        browser.look_as(screen);
+        browser.photograph(&picture("token-made", screen));
+        assert_eq!(browser.evaluate(PROBLEMS), json!([]), "{}", screen.name);
+    }
+    look_at(&browser, "account", &format!("{}/account", server.url));
+    browser.click("table button");
+    server.send("GET", "/api/v1/whoami", token.as_str().unwrap(), b"").is(401);
+    browser.click(".who button");
+    assert_eq!(browser.evaluate("location.pathname"), "/");
+    browser.open(&format!("{}/account", server.url));
+    assert_eq!(browser.evaluate("location.pathname"), "/sign-in");
+}
+
+#[test]
+fn a_hostile_readme_does_nothing() {
+    let server = Server::start();
+    let session = server.account("eve");
+    let readme = "# Fine\n\n<script>window.taken = 1</script><img src=x onerror=\"window.taken = 1\">\n\n[go](javascript:window.taken=1)\n\n![c](https://evil.example/c.png)\n\n<iframe src=\"https://evil.example\"></iframe>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nfrom neon import target\n```\n\n- [x] done\n\n> A quote\n";
+    let outcome = server.publish(&session, &[Pack::hostile("harmful", readme, "<b>bold</b>", "one = 1\n")]);
+    assert_eq!(outcome["state"], "published", "{outcome}");
+    let browser = Browser::start();
+    look_at(&browser, "hostile", &format!("{}/packs/harmful", server.url));
+    assert_eq!(browser.evaluate("typeof window.taken"), "undefined");
+    assert_eq!(browser.evaluate("document.querySelectorAll('article *[href]').length"), 0);
+    assert_eq!(browser.evaluate("document.querySelectorAll('article td').length"), 2);
+}
