@@ -7,6 +7,7 @@ pub mod names;
 pub mod reach;
 pub mod usage;
 pub mod liveness;
+pub mod assigned;
 pub mod intervals;
 pub mod problems;
 pub mod precision;

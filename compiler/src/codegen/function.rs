@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::codegen::access::{Storage, WindowExpr};
+use crate::codegen::assigned;
 use crate::codegen::bfloat;
 use crate::codegen::c_tree::{self, CExpr, CStmt};
 use crate::codegen::context;
 use crate::codegen::foreign_words;
 use crate::codegen::intervals::Intervals;
 use crate::codegen::liveness;
-use crate::codegen::memory::CBuffer;
+use crate::codegen::memory::{self, CBuffer};
 use crate::codegen::names::Scope;
 use crate::codegen::reach::Function;
 use crate::codegen::template;
@@ -124,6 +125,9 @@ impl FunctionLowering<'_, '_> {
         let proc = self.proc;
         let mut discards = vec![CStmt::Discard { name: "ctxt".into(), always: false }];
         for arg in &proc.args {
+            if let ArgType::Data(ty) = &arg.ty {
+                memory::check_size(self.unit, arg.name.name(), &ty.shape, &arg.span);
+            }
             let name = self.names.bind(&arg.name);
             discards.push(CStmt::Discard { name, always: false });
         }
@@ -221,7 +225,15 @@ impl FunctionLowering<'_, '_> {
         let mut out = Vec::new();
         for (at, stmt) in block.iter().enumerate() {
             self.at.0.push(Step::statement(orelse, at));
-            self.stmt(stmt, &mut bound, &mut out);
+            match &stmt.kind {
+                StmtKind::Alloc { name, ty, mem } => {
+                    bound.push(self.names.bind(name));
+                    let rest = block.part(at + 1..).unwrap_or_default();
+                    let cleared = ty.shape.is_empty() && assigned::may_be_read_first(&rest, name);
+                    self.alloc(name, (ty, mem), cleared, &stmt.span, &mut out);
+                }
+                _ => self.stmt(stmt, &mut bound, &mut out),
+            }
             for dead in deaths.remove(&at).unwrap_or_default() {
                 out.extend(self.free(&dead, &stmt.span));
             }
@@ -263,10 +275,8 @@ impl FunctionLowering<'_, '_> {
                 self.unit.has_parallel_loop |= parallel;
                 out.push(CStmt::For { iter: name, lo: c_lo, hi: c_hi, parallel, body });
             }
-            StmtKind::Alloc { name, ty, mem } => {
-                bound.push(self.names.bind(name));
-                self.alloc(name, ty, mem, &stmt.span, out);
-            }
+            // Allocations are met in their list, which says what comes after them.
+            StmtKind::Alloc { .. } => {}
             StmtKind::Call { callee, args } => out.extend(self.call(callee, args, &stmt.span)),
             StmtKind::Window { name, rhs } => self.window(name, rhs, bound, out),
         }
@@ -357,11 +367,20 @@ impl FunctionLowering<'_, '_> {
         out.push(CStmt::Discard { name: variable, always: false });
     }
 
-    fn alloc(&mut self, name: &Sym, ty: &DataType, memory: &Memory, span: &Span, out: &mut Vec<CStmt>) {
+    fn alloc(
+        &mut self,
+        name: &Sym,
+        (ty, memory): (&DataType, &Memory),
+        cleared: bool,
+        span: &Span,
+        out: &mut Vec<CStmt>,
+    ) {
         let extents: Vec<CExpr> = ty.shape.iter().map(|extent| self.subscript(extent)).collect();
+        memory::check_size(self.unit, name.name(), &ty.shape, span);
         let variable = self.names.get(name).to_string();
         let chunk = self.take_chunk(name, memory, span);
-        let buffer = CBuffer { memory, name: &variable, ty: ty.precision.c_type(), extents: &extents, chunk, span };
+        let c_type = ty.precision.c_type();
+        let buffer = CBuffer { memory, name: &variable, ty: c_type, extents: &extents, chunk, cleared, span };
         let Some(text) = self.unit.alloc(&buffer) else { return };
         // A buffer that nothing reads would be reported as set but unused; a heap pointer is used by its `free`.
         let declares = self.unit.layout(memory) != Layout::User
@@ -401,8 +420,8 @@ impl FunctionLowering<'_, '_> {
         let extents: Vec<CExpr> = ty.shape.iter().map(|extent| self.subscript(extent)).collect();
         let variable = self.names.get(name).to_string();
         let chunk = self.chunks.remove(name).map(|(_, chunk)| chunk);
-        let buffer =
-            CBuffer { memory: &mem, name: &variable, ty: ty.precision.c_type(), extents: &extents, chunk, span };
+        let (memory, c_type, cleared) = (&mem, ty.precision.c_type(), false);
+        let buffer = CBuffer { memory, name: &variable, ty: c_type, extents: &extents, chunk, cleared, span };
         self.unit.free(&buffer)
     }
 }

@@ -29,11 +29,12 @@ impl WindowStruct {
     }
 }
 
-/// Static functions that index arithmetic may need.
+/// Static functions that index arithmetic and allocations may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Helper {
     FloorDiv,
     FloorMod,
+    Allocate,
 }
 
 impl Helper {
@@ -41,6 +42,7 @@ impl Helper {
         match self {
             Helper::FloorDiv => "exo_floor_div",
             Helper::FloorMod => "exo_floor_mod",
+            Helper::Allocate => "exo_allocate",
         }
     }
 }

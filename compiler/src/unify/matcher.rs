@@ -76,6 +76,13 @@ impl<'a> Matcher<'a> {
         }
     }
 
+    /// Whether an index, a bound or a condition of the block says something about an integer parameter.
+    pub(super) fn speaks_of(&self, formal: usize) -> bool {
+        let accesses = self.buffers.values().flat_map(|buffer| &buffer.accesses);
+        let indices = accesses.flat_map(|access| &access.callee);
+        self.equations.iter().chain(indices).any(|form| form.terms.contains_key(&Term::Unknown(formal)))
+    }
+
     /// What the block binds disappears behind the call, so nothing after the block may use it.
     pub(super) fn check_nothing_escapes(&self, block: &Block, rest: &Block) -> Matched {
         for name in block.iter().filter_map(visit::bound_by) {

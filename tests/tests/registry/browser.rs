@@ -119,11 +119,18 @@ impl Browser {
         self.post(&format!("/element/{}/value", self.element(selector)), &json!({ "text": text }));
     }
 
+    /// Clicks on what a selector finds, where the page stays.
+    pub(crate) fn tick(&self, selector: &str) {
+        self.post(&format!("/element/{}/click", self.element(selector)), &json!({}));
+    }
+
     /// Clicks on what a selector finds, and waits for the page that comes of it to be there.
     pub(crate) fn click(&self, selector: &str) {
-        self.post(&format!("/element/{}/click", self.element(selector)), &json!({}));
+        // The old page is complete too, until the answer comes.
+        self.evaluate("window.before = true");
+        self.tick(selector);
         let start = Instant::now();
-        while self.evaluate("document.readyState") != "complete" {
+        while self.evaluate("window.before ? 'before' : document.readyState") != "complete" {
             assert!(start.elapsed() < Duration::from_secs(20), "{selector}");
             std::thread::sleep(Duration::from_millis(20));
         }

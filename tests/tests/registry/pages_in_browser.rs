@@ -124,7 +124,7 @@ fn an_account_is_used_without_script() {
     // No script of a page could take the session.
     assert_eq!(browser.evaluate("document.cookie"), "");
     browser.type_into("#token-name", "laptop");
-    browser.click("#right-publish-new");
+    browser.tick("#right-publish-new");
     browser.click("main section form.stack button");
     let token = browser.evaluate("document.querySelector('.secret').textContent");
     let me = server.send("GET", "/api/v1/whoami", token.as_str().unwrap(), b"").is(200).json();
