@@ -46,7 +46,7 @@ pub(crate) struct Place {
     /// `postgres://…`; a SQLite file in the directory when left out
     #[arg(long, env = "EXO_REGISTRY_DATABASE")]
     pub(crate) database: Option<String>,
-    /// `s3://BUCKET[/PREFIX]` (credentials and endpoint from the AWS_ variables; not tried with any store yet); files in the directory when left out
+    /// `s3://BUCKET[/PREFIX]` (credentials and endpoint from the AWS_ variables); files in the directory when left out
     #[arg(long, env = "EXO_REGISTRY_BLOBS")]
     pub(crate) blobs: Option<String>,
 }

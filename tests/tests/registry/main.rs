@@ -14,4 +14,5 @@ mod publishing;
 mod refusals;
 mod sending;
 mod server;
+mod store;
 mod several;

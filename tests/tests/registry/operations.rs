@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::client;
-use crate::server::{Pack, Server, operate_on};
+use crate::server::{Pack, Server, Variables, operate_on};
 
 const RIGHTS: [&str; 2] = ["publish-new", "publish-update"];
 
@@ -21,8 +21,8 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Backs up, restores into an empty directory and this database, and goes on there as if nothing had been.
-pub(crate) fn comes_back(database: Option<String>) {
+/// Backs up, restores into an empty directory and these places, and goes on there as if nothing had been.
+pub(crate) fn comes_back(variables: Variables) {
     let (mut server, token) = with_a_pack();
     let believed = client::trust(&server, None);
     let folder = tempfile::tempdir().unwrap();
@@ -30,9 +30,9 @@ pub(crate) fn comes_back(database: Option<String>) {
     assert!(server.operate("backup", &[text(&backup)]).contains("keep it as safe"));
     server.kill();
     let empty = Arc::new(tempfile::tempdir().unwrap());
-    let said = operate_on(empty.path(), database.as_deref(), "restore", &[text(&backup)]).unwrap();
+    let said = operate_on(empty.path(), &variables, "restore", &[text(&backup)]).unwrap();
     assert!(said.contains("restored `localhost` with pointer"), "{said}");
-    let restored = Server::start_on(empty.clone(), database.clone());
+    let restored = Server::start_on(empty.clone(), variables.clone());
     restored.operate("verify-all", &[]);
     // The same client, the same account, the same token.
     let believed = client::trust(&restored, Some(believed));
@@ -40,13 +40,13 @@ pub(crate) fn comes_back(database: Option<String>) {
     restored.login("ada");
     assert_eq!(restored.publish(&token, &[Pack::new("base", "1.0.1")])["state"], "published");
     assert_eq!(client::check(&restored, &client::trust(&restored, Some(believed)), "base").0.versions.len(), 2);
-    let again = operate_on(empty.path(), database.as_deref(), "restore", &[text(&backup)]).unwrap_err();
+    let again = operate_on(empty.path(), &variables, "restore", &[text(&backup)]).unwrap_err();
     assert!(again.contains("the registry `localhost` is there already"), "{again}");
 }
 
 #[test]
 fn a_registry_comes_back_from_a_backup() {
-    comes_back(None);
+    comes_back(Vec::new());
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn a_backup_that_is_not_whole_restores_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let backup = folder.path().join("backup");
     server.operate("backup", &[text(&backup)]);
-    let over = operate_on(server.folder.path(), None, "backup", &[text(&backup)]).unwrap_err();
+    let over = operate_on(server.folder.path(), &[], "backup", &[text(&backup)]).unwrap_err();
     assert!(over.contains("is there already"), "{over}");
     let empty = folder.path().join("empty");
     let refused = |reason: &str| {
-        let said = operate_on(&empty, None, "restore", &[text(&backup)]).unwrap_err();
+        let said = operate_on(&empty, &[], "restore", &[text(&backup)]).unwrap_err();
         assert!(said.contains(reason), "{said}");
         assert!(!empty.join("files").exists() && !empty.join("keys").exists(), "nothing was written");
     };

@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use crate::client;
 use crate::operations::comes_back;
 use crate::publishing::life_of_a_pack;
-use crate::server::{Pack, Server};
+use crate::server::{Pack, Server, in_database};
 
 /// A cluster of its own, on a socket in its folder only.
-struct Cluster {
+pub(crate) struct Cluster {
     folder: TempDir,
     programs: PathBuf,
 }
@@ -27,7 +27,7 @@ fn programs() -> PathBuf {
 }
 
 impl Cluster {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let cluster = Self { folder: tempfile::tempdir_in("/tmp").unwrap(), programs: programs() };
         if is_root() {
             let owned = Command::new("chown").arg("nobody").arg(cluster.folder.path()).status().unwrap();
@@ -57,7 +57,7 @@ impl Cluster {
         assert!(command.status().unwrap().success(), "{program}");
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let socket = self.folder.path().to_str().unwrap().replace('/', "%2F");
         format!("postgres://exo@{socket}/postgres")
     }
@@ -78,21 +78,21 @@ fn is_root() -> bool {
 #[test]
 fn a_pack_lives_on_postgres() {
     let cluster = Cluster::start();
-    life_of_a_pack(&Server::start_on(Arc::new(tempfile::tempdir().unwrap()), Some(cluster.url())));
+    life_of_a_pack(&Server::start_on(Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
 }
 
 #[test]
 fn a_backup_of_sqlite_restores_into_postgres() {
     let cluster = Cluster::start();
-    comes_back(Some(cluster.url()));
+    comes_back(in_database(cluster.url()));
 }
 
 #[test]
 fn two_servers_that_publish_at_once_lose_nothing() {
     let cluster = Cluster::start();
     let folder = Arc::new(tempfile::tempdir().unwrap());
-    let one = Server::start_on(folder.clone(), Some(cluster.url()));
-    let two = Server::start_on(folder, Some(cluster.url()));
+    let one = Server::start_on(folder.clone(), in_database(cluster.url()));
+    let two = Server::start_on(folder, in_database(cluster.url()));
     let session = one.account("ada");
     let names = ["amber", "birch", "cobalt", "dune", "ocean", "fjord", "garnet", "harbor"];
     std::thread::scope(|scope| {

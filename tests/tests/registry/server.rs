@@ -13,10 +13,19 @@ use tempfile::TempDir;
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
+/// Variables of the environment.
+pub(crate) type Variables = Vec<(String, String)>;
+
+/// The variables of a registry whose rows are in some database.
+pub(crate) fn in_database(url: String) -> Variables {
+    vec![("EXO_REGISTRY_DATABASE".to_owned(), url)]
+}
+
 /// A directory for a registry, and the server that runs on it.
 pub(crate) struct Server {
     pub(crate) folder: std::sync::Arc<TempDir>,
-    database: Option<String>,
+    /// Where rows and files are, when not in the folder: `EXO_REGISTRY_DATABASE` and the like.
+    pub(crate) variables: Variables,
     child: Child,
     pub(crate) url: String,
     /// The one-time code, when there was no account.
@@ -48,16 +57,14 @@ pub(crate) fn program() -> PathBuf {
 
 impl Server {
     pub(crate) fn start() -> Self {
-        Self::start_on(std::sync::Arc::new(tempfile::tempdir().unwrap()), None)
+        Self::start_on(std::sync::Arc::new(tempfile::tempdir().unwrap()), Vec::new())
     }
 
-    pub(crate) fn start_on(folder: std::sync::Arc<TempDir>, database: Option<String>) -> Self {
+    pub(crate) fn start_on(folder: std::sync::Arc<TempDir>, variables: Variables) -> Self {
         let mut command = Command::new(program());
         command.args(["serve", "--listen", "127.0.0.1:0", "--exo"]).arg(binary()).arg("--data").arg(folder.path());
-        if let Some(url) = &database {
-            command.args(["--database", url]);
-        }
         let mut child = command
+            .envs(variables.iter().cloned())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .stdin(Stdio::null())
@@ -81,7 +88,7 @@ impl Server {
             }
         }
         let Some(url) = url else { panic!("the server ended: {}", log.join().unwrap()) };
-        Self { folder, database, child, url, code }
+        Self { folder, variables, child, url, code }
     }
 
     /// Ends the server as a power cut does.
@@ -92,7 +99,7 @@ impl Server {
 
     /// A server on the same directory, after the other was ended.
     pub(crate) fn again(&self) -> Self {
-        Self::start_on(self.folder.clone(), self.database.clone())
+        Self::start_on(self.folder.clone(), self.variables.clone())
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
@@ -178,9 +185,7 @@ impl Server {
     pub(crate) fn account(&self, login: &str) -> String {
         let mut command = Command::new(program());
         command.args(["user", "add", login, "--data"]).arg(self.folder.path());
-        if let Some(url) = &self.database {
-            command.args(["--database", url]);
-        }
+        command.envs(self.variables.iter().cloned());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(PASSWORD.as_bytes()).unwrap();
         assert!(child.wait().unwrap().success());
@@ -231,17 +236,20 @@ impl Server {
     /// Runs a command of the program on the directory.
     #[track_caller]
     pub(crate) fn operate(&self, command: &str, more: &[&str]) -> String {
-        operate_on(self.folder.path(), self.database.as_deref(), command, more).unwrap_or_else(|text| panic!("{text}"))
+        operate_on(self.folder.path(), &self.variables, command, more).unwrap_or_else(|text| panic!("{text}"))
     }
 }
 
 /// Runs a command of the program on a directory; what it says, as an error where it fails.
-pub(crate) fn operate_on(data: &Path, database: Option<&str>, command: &str, more: &[&str]) -> Result<String, String> {
+pub(crate) fn operate_on(
+    data: &Path,
+    variables: &[(String, String)],
+    command: &str,
+    more: &[&str],
+) -> Result<String, String> {
     let mut run = Command::new(program());
     run.arg(command).arg("--data").arg(data).args(more);
-    if let Some(url) = database {
-        run.args(["--database", url]);
-    }
+    run.envs(variables.iter().cloned());
     let output = run.output().unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.success() { Ok(text) } else { Err(text) }
