@@ -151,7 +151,7 @@ pub(crate) enum Command {
     CmakeDir,
     /// Say what this machine offers: solver, C compilers, emulators, cache, project
     Doctor,
-    /// Explain a command, an operator, a pack or the environment
+    /// Explain a command, an operator, a function, a pack or the environment
     Help(Help),
     /// Explain an error code
     Explain(Explain),
@@ -420,7 +420,8 @@ pub(crate) enum CacheAction {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Help {
-    /// A command, an operator such as `divide_loop`, a pack, `operators` for a list of them, or `environment`
+    /// A command, an operator such as `divide_loop`, a function such as `memory`, a pack, or `environment`; `operators` and
+    /// `functions` list them
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Option<String>,
 }

@@ -45,7 +45,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
         name: "EXO_TEST_PACKS",
         meaning: "for tests only: a folder of packs that replaces the packs in the binary",
     },
-    Variable { name: "EXO_TEST_KILL_AT", meaning: "for tests only: abort at the N-th file-system step" },
+    Variable { name: "EXO_TEST_KILL_AT", meaning: "for tests only: abort at the N-th file-system step or request" },
     Variable {
         name: "EXO_TEST_FULL_AT",
         meaning: "for tests only: from the N-th file-system step on the disk is full",

@@ -1,5 +1,6 @@
 //! The only writer to stdout and stderr: data on stdout, everything else on stderr, colour and progress on request.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -167,8 +168,12 @@ impl Terminal {
 
     /// Diagnostics that do not end the command (warnings, failures of single tests).
     pub(crate) fn diagnostics(&self, diagnostics: &[exo_compiler::diagnostic::Diagnostic]) {
+        // What to do about one of them need not be said again for the next.
+        let mut said = BTreeSet::new();
         for diagnostic in diagnostics {
-            self.error_text(&report::text::render(diagnostic, self.color));
+            let mut diagnostic = diagnostic.clone();
+            diagnostic.hints.retain(|hint| said.insert(hint.clone()));
+            self.error_text(&report::text::render(&diagnostic, self.color));
         }
     }
 

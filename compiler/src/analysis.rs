@@ -29,6 +29,7 @@ pub mod stability;
 pub mod config_change;
 pub mod steady;
 pub mod untouched;
+pub mod unwritten;
 pub mod recompute;
 pub mod conditions;
 

@@ -3,6 +3,7 @@
 pub mod claim;
 pub mod bounds;
 pub mod call;
+mod strides;
 pub mod definition;
 mod answer;
 
@@ -12,7 +13,8 @@ use crate::diagnostic::Diagnostic;
 use crate::loop_ir::Proc;
 
 /// Checks a definition: asserts can hold, sizes and extents are positive, loops do not run backwards, every access stays
-/// in its buffer and in the window it goes through, calls fit, `par` loops have no races.
+/// in its buffer and in the window it goes through, calls fit, `par` loops have no races, asserted strides keep written
+/// elements apart, and no read surely sees what nothing wrote.
 ///
 /// Callees were checked on their own, with their own asserts; a call has to establish those asserts and nothing more.
 pub fn check_proc(proc: &Proc, solver: &mut Solver) -> Result<(), Vec<Diagnostic>> {

@@ -7,7 +7,9 @@ pub mod names;
 pub mod reach;
 pub mod usage;
 pub mod liveness;
+pub mod assigned;
 pub mod intervals;
+pub mod problems;
 pub mod precision;
 pub mod prepare;
 pub mod context;
@@ -126,7 +128,7 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
         }
     }
     if !unit.errors.is_empty() {
-        return Err(unit.errors);
+        return Err(unit.errors.into_diagnostics());
     }
     unit.foreign = ForeignWords::of(hooks, emulate, &reach, &unit.context);
     let mut public = Vec::new();
@@ -146,7 +148,7 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
     unit.helpers.retain(|helper| definitions.iter().any(|text| text.contains(helper.name())));
     let sections = source_file::preamble(&mut unit);
     if !unit.errors.is_empty() {
-        return Err(unit.errors);
+        return Err(unit.errors.into_diagnostics());
     }
     Ok(Parts {
         header: header::contents(

@@ -137,6 +137,17 @@ pub struct COutput {
     pub modules: Vec<ModuleId>,
 }
 
+/// A function of the prelude for `exo help NAME`.
+#[derive(Clone, Debug)]
+pub struct FunctionHelp {
+    pub name: String,
+    pub signature: String,
+    /// One line.
+    pub summary: String,
+    /// What its arguments mean and what comes of it.
+    pub text: String,
+}
+
 /// The manual page of one scheduling operator or prelude function.
 #[derive(Clone, Debug)]
 pub struct OperatorHelp {

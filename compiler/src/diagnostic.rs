@@ -142,8 +142,10 @@ pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<St
     let length = wanted.chars().count();
     // A name of which nothing is left is not near.
     let limit = (length / 3 + 1).min(length.saturating_sub(1));
+    // Nor is one of which less than half is the same: `min` and `i`.
+    let is_near = |distance: usize, name: &str| distance <= limit && 2 * distance <= length.max(name.chars().count());
     let mut near: Vec<(usize, &str)> =
-        known.map(|name| (distance(wanted, name), name)).filter(|(d, _)| *d <= limit).collect();
+        known.map(|name| (distance(wanted, name), name)).filter(|(d, name)| is_near(*d, name)).collect();
     near.sort();
     near.into_iter().take(3).map(|(_, name)| name.to_string()).collect()
 }

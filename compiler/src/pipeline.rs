@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use crate::analysis;
 pub use crate::contract::{
-    COutput, CheckReport, InstructionSummary, KernelArgument, KernelOutput, KernelRequest, Limits, OperatorHelp,
-    TestOutcome, TestResult, TraceStep, Waiver,
+    COutput, CheckReport, FunctionHelp, InstructionSummary, KernelArgument, KernelOutput, KernelRequest, Limits,
+    OperatorHelp, TestOutcome, TestResult, TraceStep, Waiver,
 };
 use crate::diagnostic::Diagnostic;
 use crate::schedule::registry;
 use crate::schedule::results::described;
 use crate::script::host::Host;
-use crate::script::{build, report, testing_run};
+use crate::script::{build, manual, report, testing_run};
 use crate::source::ModuleId;
 pub use crate::syntax::outline::{Item, ItemKind, Outline, outline};
 use crate::world::{CRunner, World};
@@ -94,6 +94,11 @@ pub fn solver_version() -> String {
 /// Names that host code finds: natives of the prelude that are no operators, and methods of procs and cursors; sorted.
 pub fn host_names() -> Vec<String> {
     crate::script::prelude::names()
+}
+
+/// The functions that every module finds in scope, by name, operators left out.
+pub fn functions() -> Vec<FunctionHelp> {
+    manual::functions()
 }
 
 /// The manual: every operator, in the order of the reference.

@@ -288,16 +288,34 @@ pub fn marked(proc: &Proc, place: &Place) -> String {
     Printer::new(proc, Some(place)).whole()
 }
 
+/// The proc with the statement at `at` marked, without what does not fit into a message: of a long proc there are the head and
+/// what stands around the statement, and `...` for the rest.
+pub fn around(proc: &Proc, at: &Path) -> String {
+    let place = Place::Node(at.clone());
+    let printer = Printer::new(proc, Some(&place));
+    let mut statements = 0;
+    visit::each_stmt(&proc.body, &mut |_| statements += 1);
+    match statements > SHOWN_WHOLE {
+        true => Printer { only: Some(at), ..printer }.whole(),
+        false => printer.whole(),
+    }
+}
+
+/// Statements of the longest proc that a message shows as a whole.
+const SHOWN_WHOLE: usize = 16;
+
 struct Printer<'a> {
     proc: &'a Proc,
     names: Names,
     mark: Option<&'a Place>,
+    /// Statements that are neither this one nor around it are left out.
+    only: Option<&'a Path>,
     lines: Vec<String>,
 }
 
 impl<'a> Printer<'a> {
     fn new(proc: &'a Proc, mark: Option<&'a Place>) -> Self {
-        Printer { proc, names: Names::of(proc), mark, lines: Vec::new() }
+        Printer { proc, names: Names::of(proc), mark, only: None, lines: Vec::new() }
     }
 
     fn whole(mut self) -> String {
@@ -321,9 +339,20 @@ impl<'a> Printer<'a> {
         self.lines.push(format!("{}{text}", "    ".repeat(depth)));
     }
 
+    fn leave_out(&mut self, depth: usize) {
+        let dots = format!("{}...", "    ".repeat(depth));
+        if self.lines.last() != Some(&dots) {
+            self.lines.push(dots);
+        }
+    }
+
     fn block(&mut self, block: &Block, parent: &Path, orelse: bool, depth: usize) {
         for (at, stmt) in block.iter().enumerate() {
             let path = parent.child(Step::statement(orelse, at));
+            if self.only.is_some_and(|only| !path.is_prefix_of(only)) {
+                self.leave_out(depth);
+                continue;
+            }
             let run = self.marked_run(parent, orelse);
             if run.as_ref().is_some_and(|run| run.lo == at) {
                 self.push(depth, "# BLOCK START");

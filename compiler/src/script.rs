@@ -8,6 +8,7 @@ pub(crate) mod errors;
 pub(crate) mod hooks;
 pub(crate) mod host;
 pub(crate) mod load;
+pub(crate) mod manual;
 pub(crate) mod prelude;
 pub(crate) mod quote;
 pub(crate) mod report;
@@ -15,6 +16,7 @@ pub(crate) mod run_c;
 pub(crate) mod testing;
 pub(crate) mod testing_run;
 pub(crate) mod values;
+pub(crate) mod wording;
 
 #[cfg(test)]
 mod operator_examples;

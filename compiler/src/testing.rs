@@ -51,7 +51,7 @@ pub(crate) fn configs() -> Vec<Config> {
 
 /// What test text may mention: the builtin memories and externs, the memory `AVX2`, and the configs.
 pub(crate) fn known() -> BTreeMap<String, HostValue> {
-    let memories = [Memory::dram(), Memory::dram_stack(), Memory::dram_static(), avx2()];
+    let memories = [Memory::dram(), Memory::dram_stack(), Memory::dram_static(), Memory::mdram(), avx2()];
     let memories = memories.into_iter().map(|memory| (memory.name().to_string(), HostValue::Memory(memory)));
     let externs = ExternFunction::builtin().iter().map(|f| (f.name.clone(), HostValue::Extern(f.clone())));
     let fields = configs().into_iter().flat_map(|config| config.fields());

@@ -8,6 +8,7 @@ pub mod scope;
 mod checker;
 pub(crate) mod literal;
 mod negation;
+mod remedies;
 mod expressions;
 mod accesses;
 mod signature;

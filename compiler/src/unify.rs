@@ -8,6 +8,7 @@
 mod affine;
 mod arguments;
 mod integers;
+mod ranks;
 mod matcher;
 mod shape;
 mod solutions;
@@ -23,13 +24,22 @@ pub use shape::could_match;
 /// How many ways of writing the call are looked at, at most.
 const MOST_SOLUTIONS: usize = 16;
 
-/// Why a block is not an instance of a callee: one phrase.
+/// Why a block is not an instance of a callee.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch(pub String);
+pub struct Mismatch {
+    /// One phrase.
+    pub reason: String,
+    /// What would make it one, where that is known.
+    pub hint: Option<String>,
+}
 
 impl Mismatch {
     fn new(text: impl Into<String>) -> Self {
-        Mismatch(text.into())
+        Mismatch { reason: text.into(), hint: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Mismatch { hint: Some(hint.into()), ..self }
     }
 }
 

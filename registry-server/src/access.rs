@@ -234,6 +234,7 @@ pub(crate) async fn limit(rows: &AnyPool, subject: &str, most: i64) -> Result<()
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -251,6 +252,20 @@ mod tests {
         ] {
             assert_eq!(matches(glob, name), fits, "{glob} {name}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_token_ends_with_its_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = crate::database::open(None, folder.path()).await.unwrap();
+        crate::accounts::create(&rows, "ada", "correct horse battery".to_owned(), None, false).await.unwrap();
+        let packs = ["*".to_owned()];
+        let grant = Some((&[Right::Yank][..], &packs[..]));
+        let (_, good, _) = issue(&rows, "ada", "t", grant, 1).await.unwrap();
+        let (_, old, _) = issue(&rows, "ada", "t", grant, -1).await.unwrap();
+        assert_eq!(caller(&rows, &good).await.unwrap().unwrap().login, "ada");
+        assert!(caller(&rows, &old).await.unwrap().is_none() && has_expired(&rows, &old).await.unwrap());
+        assert!(!has_expired(&rows, &good).await.unwrap() && !has_expired(&rows, "exo_unknown").await.unwrap());
     }
 
     #[test]

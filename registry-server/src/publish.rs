@@ -4,6 +4,7 @@ pub(crate) mod declaration;
 pub(crate) mod examination;
 pub(crate) mod verification;
 pub(crate) mod admission;
+pub(crate) mod bump;
 pub(crate) mod bundled;
 pub(crate) mod worker;
 

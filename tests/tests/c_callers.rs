@@ -40,6 +40,13 @@ def fill(m: size, w: [f32][m, 4]):
     for i in seq(0, m):
         for j in seq(0, 4):
             w[i, j] = 1.0
+
+@proc
+def cube(w: [f32][2, 2, 2]):
+    for i in seq(0, 2):
+        for j in seq(0, 2):
+            for k in seq(0, 2):
+                w[i, j, k] = 2.0
 ";
 
 const CALLER: &str = r#"
@@ -59,6 +66,8 @@ int main(int argc, char **argv) {
     case 5: fill(0, 4, (struct exo_win_2f32){ z, { 8, 2 } }); break;
     case 6: fill(0, 4, (struct exo_win_2f32){ z, { 3, 1 } }); break;
     case 7: fill(0, 4, (struct exo_win_2f32){ z, { -8, 1 } }); break;
+    case 8: cube(0, (struct exo_win_3f32){ z, { 1, 2, 3 } }); break;
+    case 9: cube(0, (struct exo_win_3f32){ z, { 2, 1, 4 } }); return z[7] == 2.0f ? 0 : 1;
     }
     return 0;
 }
@@ -77,6 +86,7 @@ fn broken_preconditions_end_a_checked_program() {
         finish(command)
     };
     run("0").exits(0);
+    run("9").exits(0);
     for (what, message) in [
         ("1", "scale: `n` must be positive"),
         ("2", "scale: `n % 4 == 0` does not hold"),
@@ -85,6 +95,8 @@ fn broken_preconditions_end_a_checked_program() {
         ("5", "fill: `stride(w, 1) == 1` does not hold"),
         ("6", "fill: rows of `w` overlap"),
         ("7", "fill: stride 0 of `w` must be positive"),
+        // Each pair of strides is apart, but one and two steps make three.
+        ("8", "cube: rows of `w` overlap"),
     ] {
         let ended = run(what);
         // Ended by a signal, which has no exit code.

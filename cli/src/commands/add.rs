@@ -111,8 +111,11 @@ fn wanted(
             None => DependencySource::Default,
         };
         registry.reach(settings, terminal, [(&name, Place::of(&source))], project.lock.as_ref())?;
-        if registry.versions(&name).next().is_none() {
+        let Some(newest) = registry.versions(&name).next_back() else {
             return Err(unknown_pack(&name, registry));
+        };
+        if let Some(deprecated) = &newest.deprecated {
+            terminal.warning(&format!("`{name}` is {deprecated}"));
         }
         if wanted.iter().any(|other| other.name == name) {
             return Err(Failure::usage(format!("`{name}` is named twice")));

@@ -174,6 +174,7 @@ pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outc
             if let Some(object) = value.as_object_mut() {
                 object.insert("versions".into(), json!(versions));
                 object.insert("held_back".into(), json!(held_back));
+                object.insert("deprecated".into(), json!(pack.deprecated));
                 let needs = needs.iter().map(|(name, requirement)| (name.to_string(), json!(requirement)));
                 object.insert("dependencies".into(), serde_json::Value::Object(needs.collect()));
                 object.insert("license".into(), json!(pack.manifest.pack.license));
@@ -200,6 +201,7 @@ fn page(pack: &RegistryPack, versions: &[String], held_back: &[String], needs: &
     line("repository", about.repository.as_deref().unwrap_or_default());
     line("keywords", &about.keywords.join(", "));
     line("versions", &versions.join(", "));
+    line("standing", pack.deprecated.as_deref().unwrap_or_default());
     for held in held_back {
         line("held back", held);
     }

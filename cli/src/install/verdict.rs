@@ -9,7 +9,7 @@ use crate::cache::Cache;
 use crate::failure::{Failure, Outcome};
 use crate::filesystem;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Digest of the compiler's source text at build time: a changed checker makes every verdict stale.
 pub(crate) const CHECKER_DIGEST: &str = env!("EXO_CHECKER_DIGEST");
@@ -40,6 +40,8 @@ pub(crate) struct Verdict {
     pub(crate) c_modules: Vec<String>,
     /// BLAKE3 over all raw C; `None` without any.
     pub(crate) raw_c_digest: Option<String>,
+    /// What the modules offer to others: `MODULE KIND SIGNATURE`, and `MODULE requires NAME: ASSERT` for procs.
+    pub(crate) offers: Vec<String>,
     /// Tests, or parts of tests, that were not run, with the reason.
     pub(crate) skipped: Vec<String>,
 }
@@ -150,6 +152,7 @@ mod tests {
             templates: vec![],
             c_modules: vec![],
             raw_c_digest: None,
+            offers: vec![],
             skipped: vec![],
         }
     }

@@ -129,6 +129,7 @@ impl Api {
         if let Some((token, _)) = &self.token {
             request = request.header("authorization", format!("Bearer {}", token.expose()));
         }
+        crate::filesystem::count_request();
         let unsound = |_| Failure::usage(format!("`{url}` is no sound URL"));
         let sent = match body {
             Body::Nothing if matches!(method, "GET" | "DELETE") => self.agent.run(request.body(()).map_err(unsound)?),
@@ -139,6 +140,7 @@ impl Api {
                 self.agent.run(request.body(value.to_string()).map_err(unsound)?)
             }
         };
+        crate::filesystem::count_request();
         let mut answer = sent.map_err(|error| unreachable(&url, &error.to_string()))?;
         let status = answer.status().as_u16();
         if (300..400).contains(&status) {

@@ -45,6 +45,8 @@ pub enum Question {
     DeadBetweenIterations { side: Side, scope: Path, buffer: Sym },
     /// The block writes every element of the window of the buffer before it reads any of them.
     FilledFirst { side: Side, block: BlockPlace, buffer: Sym, window: Vec<Access> },
+    /// Before the block, nothing has been written to the window of the buffer, which is a local one: it holds no values.
+    NeverWritten { side: Side, block: BlockPlace, buffer: Sym, window: Vec<Access> },
     /// Nothing in the block, through windows and calls too, reads or writes the window of the buffer.
     Untouched { side: Side, block: BlockPlace, buffer: Sym, window: Vec<Access> },
     /// Any iteration of the loop may run again, and again, after iterations that are less than `within` behind it.

@@ -165,11 +165,33 @@ pub fn of_block(
     scope: &mut Declarations,
     callees: &mut Callees,
 ) -> Effects {
+    let (mut found, locals) = with_locals(block, parent, orelse, first, scope, callees);
+    found.cells.retain(|cell| !locals.iter().any(|local| local.name == cell.root));
+    found
+}
+
+/// A buffer that a block allocates.
+#[derive(Clone, Debug)]
+pub(crate) struct Local {
+    pub(crate) name: Sym,
+    /// How many loops of the block stand around the allocation.
+    pub(crate) depth: usize,
+}
+
+/// The same, with what happens to buffers that the block allocates itself, and those buffers.
+pub(crate) fn with_locals(
+    block: &Block,
+    parent: &Path,
+    orelse: bool,
+    first: usize,
+    scope: &mut Declarations,
+    callees: &mut Callees,
+) -> (Effects, Vec<Local>) {
     let mut walk = Walk {
         scope,
         callees,
         found: Effects::default(),
-        hidden: Vec::new(),
+        locals: Vec::new(),
         bound: Vec::new(),
         guard: Vec::new(),
         exact: true,
@@ -177,16 +199,15 @@ pub fn of_block(
         at: Path::root(),
     };
     walk.block(block, parent, orelse, first);
-    let Walk { mut found, hidden, .. } = walk;
-    found.cells.retain(|cell| !hidden.contains(&cell.root));
-    found
+    let Walk { found, locals, .. } = walk;
+    (found, locals)
 }
 
 pub(crate) struct Walk<'a> {
     pub(crate) scope: &'a mut Declarations,
     pub(crate) callees: &'a mut Callees,
     pub(crate) found: Effects,
-    hidden: Vec<Sym>,
+    locals: Vec<Local>,
     pub(crate) bound: Vec<Sym>,
     pub(crate) guard: Vec<Formula>,
     pub(crate) exact: bool,
@@ -260,7 +281,7 @@ impl Walk<'_> {
             StmtKind::Reduce { name, idx, rhs } => self.update(AccessKind::Reduce, name, idx, rhs),
             StmtKind::Pass | StmtKind::Window { .. } => {}
             StmtKind::Alloc { name, mem, .. } => {
-                self.hidden.push(name.clone());
+                self.locals.push(Local { name: name.clone(), depth: self.bound.len() });
                 if mem.is_static() {
                     self.found.statics.push(self.at.clone());
                 }

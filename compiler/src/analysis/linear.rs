@@ -58,7 +58,7 @@ impl PartialOrd for Var {
 /// `sum(coefficient * variable) + constant`; terms sorted by variable, no zero coefficients.
 ///
 /// Operations give `None` when a number leaves the 64-bit range; callers treat that as "not known".
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Linear {
     terms: Vec<(Var, i64)>,
     constant: i64,

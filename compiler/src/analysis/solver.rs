@@ -62,8 +62,20 @@ pub struct Counterexample {
 
 impl std::fmt::Display for Counterexample {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let values: Vec<String> = self.values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        f.write_str(&values.join(", "))
+        // One name may stand for several values: a field of configuration state before and after a write.
+        let mut values: Vec<(&str, Vec<i64>)> = Vec::new();
+        for (name, value) in &self.values {
+            match values.iter_mut().find(|(known, _)| known == name) {
+                Some((_, known)) if known.contains(value) => {}
+                Some((_, known)) => known.push(*value),
+                None => values.push((name, vec![*value])),
+            }
+        }
+        let written = values.into_iter().map(|(name, values)| {
+            let values: Vec<String> = values.iter().map(i64::to_string).collect();
+            format!("{name} = {}", values.join(" and "))
+        });
+        f.write_str(&written.collect::<Vec<_>>().join(", "))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::analysis::formula::Formula;
 use crate::analysis::solver::Solver;
 use crate::analysis::{
     commute, config_change, filling, fission, folding, idempotence, iterations, liveness, recompute, stability,
-    untouched,
+    untouched, unwritten,
 };
 use crate::checks::definition;
 use crate::cursor::Path;
@@ -31,6 +31,7 @@ impl Question {
             | Question::DeadAfter { side, .. }
             | Question::DeadBetweenIterations { side, .. }
             | Question::FilledFirst { side, .. }
+            | Question::NeverWritten { side, .. }
             | Question::Untouched { side, .. }
             | Question::Recompute { side, .. }
             | Question::Folds { side, .. }
@@ -80,6 +81,9 @@ impl Question {
             Question::Folds { at, buffer, dim, size, .. } => folding::folds(proc, at, buffer, *dim, *size, solver),
             Question::FilledFirst { block, buffer, window, .. } => {
                 filling::filled_first(proc, block, buffer, window, solver)
+            }
+            Question::NeverWritten { block, buffer, window, .. } => {
+                unwritten::never_written(proc, block, buffer, window, solver)
             }
             Question::Untouched { block, buffer, window, .. } => {
                 untouched::untouched(proc, block, buffer, window, solver)

@@ -39,7 +39,12 @@ impl Failure {
         }
         if !self.unproven.condition.is_empty() {
             let lead = if self.unproven.unknown { "could not decide" } else { "cannot show" };
-            diagnostic = diagnostic.note(format!("{lead} `{}`", self.unproven.condition));
+            // A condition in words names code itself.
+            diagnostic = diagnostic.note(match self.unproven.condition.contains('`') {
+                true if self.unproven.unknown => format!("{lead} whether {}", self.unproven.condition),
+                true => format!("{lead} that {}", self.unproven.condition),
+                false => format!("{lead} `{}`", self.unproven.condition),
+            });
         }
         if let Some(found) = self.unproven.counterexample {
             diagnostic = diagnostic.note(format!("it fails for {found}"));

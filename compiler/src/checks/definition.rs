@@ -4,17 +4,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::analysis::conditions::Unproven;
+use crate::analysis::effects;
 use crate::analysis::facts::Facts;
 use crate::analysis::formula::Formula;
 use crate::analysis::iterations;
 use crate::analysis::mutation;
 use crate::analysis::solver::{Satisfiable, Solver};
+use crate::analysis::unwritten;
 use crate::checks::bounds;
 use crate::checks::call::Call;
 use crate::checks::claim::{Failure, Site};
-use crate::cursor::path::{Path, Step};
+use crate::checks::strides;
+use crate::cursor::path::{self, Path, Step};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::loop_ir::{ArgType, Block, Expr, LoopMode, NameFilter, Proc, Stmt, StmtKind, configuration, visit};
+use crate::loop_ir::{Arg, ArgType, Block, Expr, LoopMode, NameFilter, Proc, Stmt, StmtKind, configuration, visit};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -26,6 +29,7 @@ pub fn check(proc: &Proc, solver: &mut Solver) -> Result<(), Vec<Diagnostic>> {
     failures.append(&mut walk.failures);
     if failures.is_empty() {
         races(proc, solver, &mut failures);
+        values(proc, solver, &mut failures);
     }
     if failures.is_empty() { Ok(()) } else { Err(failures.into_iter().map(Failure::diagnostic).collect()) }
 }
@@ -245,6 +249,35 @@ impl<'a> Walk<'a> {
             }),
             Scope::Calls(under) => at.0.starts_with(&under.0),
         }
+    }
+}
+
+/// What is read was written, and what is written are places of their own.
+fn values(proc: &Proc, solver: &mut Solver, failures: &mut Vec<Failure>) {
+    let strides = strides::asserted(proc);
+    let mut allocates = false;
+    visit::each_stmt(&proc.body, &mut |stmt| allocates |= matches!(stmt.kind, StmtKind::Alloc { .. }));
+    if !strides && !allocates {
+        return;
+    }
+    let facts = Facts::of(proc);
+    let mut scope = facts.scope.clone();
+    let root = Path::root();
+    let (effects, locals) = effects::with_locals(&proc.body, &root, false, 0, &mut scope, &mut solver.callees);
+    if strides {
+        let written = |arg: &Arg| effects.of_root(&arg.name).any(|cell| cell.kind.modifies());
+        failures.extend(strides::overlapping(proc, &facts, &written, solver));
+    }
+    for cell in unwritten::blind_reads(&facts, &effects.cells, &locals, solver) {
+        if mutation::passes("what a definition reads may have been written", false) {
+            continue;
+        }
+        let Some(stmt) = path::stmt(proc, &cell.at) else { continue };
+        let names = Names::of(proc);
+        let message =
+            format!("`{}` reads `{}` where nothing was written before", names.headline(stmt), names.get(&cell.root));
+        let hint = "write it first, or make it a parameter if the caller gives its values";
+        failures.push(Failure::new(codes::UNWRITTEN, message, &stmt.span, &cell.at, "").hint(hint));
     }
 }
 

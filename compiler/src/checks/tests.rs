@@ -204,3 +204,78 @@ fn one_call_of_a_proc() {
     assert!(found[0].notes[0].contains("9 <= 8"), "{:?}", found[0].notes);
     check_call(proc, &at(7), &mut solver).unwrap_err();
 }
+
+#[test]
+fn a_read_of_what_nothing_wrote() {
+    let proc = |lines: &str| {
+        let lines: Vec<String> = lines.lines().map(|line| format!("    {line}\n")).collect();
+        format!(
+            "@proc\ndef add(a: [f32][2]):\n    a[0] += 1.0\n@proc\ndef p(n: size, x: f32[n + 4], y: f32[n + 4]):\n{}",
+            lines.concat()
+        )
+    };
+    for blind in [
+        "t: f32\ny[0] = t",
+        "t: f32\nt += x[0]",
+        "t: f32\nt = t + x[0]\ny[0] = t",
+        "t: f32\ny[0] = t\nt = 0.0",
+        "t: f32[n + 1]\nt[0] = 0.0\ny[0] = t[1]",
+        "t: f32[n + 1]\nfor i in seq(0, n):\n    t[i] = x[i]\ny[0] = t[n]",
+        "t: f32[8]\nfor i in seq(0, 4):\n    t[2 * i] = x[0]\nfor i in seq(0, 4):\n    y[0] = t[2 * i + 1]",
+        "t: f32[n + 1]\nfor i in seq(0, n):\n    y[i] = t[i]\n    t[i] = 0.0",
+        "for i in seq(0, n):\n    t: f32\n    if i > 0:\n        y[i] = t\n    t = x[i]",
+        "t: f32\nif n > 3:\n    t = 0.0\nelse:\n    y[0] = t",
+        "t: f32\nif n > 3:\n    t = 0.0\nif n < 3:\n    y[0] = t",
+        "t: f32[4]\nw = t[1:3]\ny[0] = w[0]",
+        "t: f32[4]\nt[0] = 0.0\nadd(t[1:3])",
+    ] {
+        let found = refused(&proc(blind));
+        assert_eq!(found[0].code, codes::UNWRITTEN, "{blind}");
+        assert!(found[0].message.ends_with("`t` where nothing was written before"), "{}", found[0].message);
+    }
+    for seen in [
+        "t: f32\nfor i in seq(0, n):\n    if i > 0:\n        y[i] = t\n    t = x[i]",
+        "t: f32\nif n > 3:\n    t = 0.0\ny[0] = t",
+        "t: f32[n + 1]\nfor i in seq(0, n):\n    t[i] = x[i]\nfor i in seq(0, n + 1):\n    y[i] = t[i]",
+        "t: f32[n + 1]\nfor i in seq(0, n):\n    t[i + 1] = 0.0\n    y[i] = t[i]",
+        "t: f32[4]\nw = t[1:3]\nt[2] = 0.0\ny[0] = w[1]",
+        "t: f32[4]\nt[1] = 0.0\nadd(t[1:3])\ny[0] = t[1]",
+        "t: f32\nif n < 0:\n    y[0] = t",
+        "t: f32",
+    ] {
+        check(&proc(seen)).unwrap_or_else(|codes| panic!("{codes:?}: {seen}"));
+    }
+}
+
+#[test]
+fn asserted_strides_keep_written_elements_apart() {
+    let proc = |preds: &str, shape: &str, write: bool| {
+        let preds: String = preds.lines().map(|pred| format!("    assert {pred}\n")).collect();
+        let body = if write { "x[0, 0] = y" } else { "y = x[0, 0]" };
+        format!("@proc\ndef p(n: size, m: size, x: [f32][{shape}], y: f32):\n{preds}    {body}\n")
+    };
+    for (preds, shape) in [
+        ("stride(x, 0) == 0", "n, m"),
+        ("stride(x, 1) == 0", "n, 2"),
+        ("stride(x, 0) == 1\nstride(x, 1) == 1", "n, m"),
+        ("stride(x, 0) == stride(x, 1)", "n, m"),
+        ("stride(x, 0) == 8\nstride(x, 1) == 1", "n, m"),
+        ("stride(x, 0) == 8\nstride(x, 1) == 1", "n, 9"),
+        ("stride(x, 0) == 2\nstride(x, 1) == 8", "5, m"),
+    ] {
+        let found = refused(&proc(preds, shape, true));
+        assert_eq!(found[0].code, codes::STRIDES, "{preds}");
+        check(&proc(preds, shape, false)).unwrap();
+    }
+    for (preds, shape) in [
+        ("stride(x, 0) == 0", "1, m"),
+        ("stride(x, 1) == 1", "n, m"),
+        ("stride(x, 0) == 1", "n, m"),
+        ("stride(x, 0) == 8\nstride(x, 1) == 1", "n, 8"),
+        ("stride(x, 0) == 8\nstride(x, 1) == 1\nm <= 8", "n, m"),
+        ("stride(x, 0) == 1\nstride(x, 1) == 16", "16, m"),
+        ("stride(x, 0) == 1\nstride(x, 1) == 1", "1, m"),
+    ] {
+        check(&proc(preds, shape, true)).unwrap_or_else(|codes| panic!("{codes:?}: {preds}"));
+    }
+}

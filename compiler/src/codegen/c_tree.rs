@@ -294,6 +294,8 @@ pub struct CArray {
     pub ty: &'static str,
     pub name: String,
     pub is_static: bool,
+    /// A scalar starts at zero.
+    pub cleared: bool,
     /// Literal extents, outermost first; empty for a scalar.
     pub extents: Vec<i64>,
 }
@@ -328,6 +330,8 @@ pub enum CStmt {
     Malloc {
         ty: &'static str,
         name: String,
+        /// The function that takes a number of bytes.
+        allocator: &'static str,
         extents: Vec<CExpr>,
     },
     Array(CArray),
@@ -390,13 +394,11 @@ fn write_stmt(stmt: &CStmt, depth: usize, out: &mut String) {
             let args: Vec<String> = args.iter().map(CExpr::text).collect();
             line(format!("{function}({});", args.join(",")), out);
         }
-        CStmt::Malloc { ty, name, extents } => {
-            let mut size = String::new();
-            for extent in extents {
-                extent.write(Level::MULTIPLICATIVE + 1, &mut size);
-                size.push_str(" * ");
-            }
-            line(format!("{ty} *{name} = ({ty}*) malloc({size}sizeof(*{name}));"), out);
+        CStmt::Malloc { ty, name, allocator, extents } => {
+            let list: Vec<String> = extents.iter().map(CExpr::text).collect();
+            let list = format!("(int_fast32_t[]){{{}}}", list.join(", "));
+            let rank = extents.len();
+            line(format!("{ty} *{name} = ({ty}*) exo_allocate({allocator}, sizeof(*{name}), {rank}, {list});"), out);
         }
         CStmt::Array(array) => line(array_text(array), out),
         CStmt::Free(name) => line(format!("free({name});"), out),
@@ -424,10 +426,11 @@ fn write_stmt(stmt: &CStmt, depth: usize, out: &mut String) {
 }
 
 fn array_text(array: &CArray) -> String {
-    let CArray { ty, name, is_static, extents } = array;
+    let CArray { ty, name, is_static, cleared, extents } = array;
     let storage = if *is_static { "static " } else { "" };
     if extents.is_empty() {
-        return format!("{storage}{ty} {name};");
+        let value = if *cleared { " = 0" } else { "" };
+        return format!("{storage}{ty} {name}{value};");
     }
     let extents: Vec<String> = extents.iter().map(i64::to_string).collect();
     format!("{storage}{ty} {name}[{}];", extents.join(" * "))

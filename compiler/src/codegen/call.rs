@@ -6,7 +6,6 @@ use crate::codegen::access::{Storage, WindowExpr};
 use crate::codegen::c_tree::{CExpr, CStmt};
 use crate::codegen::function::FunctionLowering;
 use crate::codegen::template::{self, Piece};
-use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::instruction::Instruction;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
@@ -114,13 +113,11 @@ impl FunctionLowering<'_, '_> {
         span: &Span,
     ) -> Option<CStmt> {
         self.unit.note_raw(&instruction.template);
-        let pieces = match template::parse(&instruction.template) {
-            Ok(pieces) => pieces,
-            Err(reason) => {
-                self.template_error(callee, reason, span);
-                return None;
-            }
-        };
+        if let Err(problem) = template::check(callee) {
+            self.unit.errors.push(problem.label(span, "called here"));
+            return None;
+        }
+        let pieces = template::parse(&instruction.template).unwrap_or_default();
         let arguments: Vec<Placeholders> = callee
             .args
             .iter()
@@ -135,27 +132,13 @@ impl FunctionLowering<'_, '_> {
                 Piece::Placeholder(name) => match lookup(&arguments, &name) {
                     Some(text) => out.push_str(text),
                     None => {
-                        let reason = format!("the template names `{{{name}}}`, which no parameter provides");
-                        self.template_error(callee, reason, span);
+                        self.unit.malformed(&format!("`{{{name}}}` of `{}`", callee.name), span);
                         return None;
                     }
                 },
             }
         }
         Some(CStmt::Raw(out))
-    }
-
-    fn template_error(&mut self, callee: &Proc, reason: String, span: &Span) {
-        let names: Vec<String> = callee.args.iter().map(|arg| format!("`{{{}}}`", arg.name)).collect();
-        self.unit.errors.push(
-            Diagnostic::error(codes::TEMPLATE, format!("instruction `{}`: {reason}", callee.name))
-                .at(&callee.span, "instruction")
-                .label(span, "called here")
-                .hint(format!(
-                    "placeholders are {}, and for windows the same with `_data` or `_int` behind",
-                    names.join(", ")
-                )),
-        );
     }
 
     fn placeholders(&mut self, callee: &Arc<Proc>, at: usize, formal: &Arg, actual: &Expr) -> Placeholders {

@@ -101,11 +101,16 @@ impl FunctionLowering<'_, '_> {
                 checks.push((condition, format!("stride {dim} of `{name}` must be positive")));
             }
         }
-        if let ([(outer, rows), (inner, columns)], true) = (dims.as_slice(), self.touched.written.contains(&arg.name)) {
-            let condition = CExpr::Raw(format!(
-                "{rows} == 1 || {columns} == 1 || {outer} > ({columns} - 1) * {inner} || {inner} > ({rows} - 1) * {outer}"
-            ));
-            checks.push((condition, format!("rows of `{name}` overlap")));
+        // For more than two dimensions each stride has to step over whole rows, so that the sums of steps differ too.
+        let (less, more) = if dims.len() > 2 { ("", ">=") } else { (" - 1", ">") };
+        for (at, (outer, rows)) in dims.iter().enumerate() {
+            for (inner, columns) in dims.iter().skip(at + 1).filter(|_| self.touched.written.contains(&arg.name)) {
+                let condition = CExpr::Raw(format!(
+                    "{rows} == 1 || {columns} == 1 || {outer} {more} ({columns}{less}) * {inner} \
+                     || {inner} {more} ({rows}{less}) * {outer}"
+                ));
+                checks.push((condition, format!("rows of `{name}` overlap")));
+            }
         }
         checks
     }

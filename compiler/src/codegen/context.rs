@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::codegen::names;
+use crate::codegen::problems::Problems;
 use crate::codegen::reach::Reach;
+use crate::cursor::path;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::{Config, ConfigField};
 use crate::loop_ir::configuration::Touched;
 use crate::loop_ir::procedure::Proc;
-use crate::loop_ir::{ExprKind, StmtKind, visit};
+use crate::loop_ir::{Expr, ExprKind, StmtKind, visit};
 use crate::source::Span;
 
 /// The configs of one compilation, those that only bodies of instructions touch included.
@@ -82,7 +84,7 @@ impl Context {
     }
 
     /// Two configs of one name, and uses outside instructions of configs without memory.
-    pub fn check(&self, emitted: &[&Proc], errors: &mut Vec<Diagnostic>) {
+    pub fn check(&self, emitted: &[&Proc], errors: &mut Problems) {
         let mut seen: BTreeMap<&str, &Config> = BTreeMap::new();
         for config in &self.configs {
             if seen.insert(config.name(), config).is_some() {
@@ -95,8 +97,8 @@ impl Context {
         }
     }
 
-    fn check_uses(&self, proc: &Proc, errors: &mut Vec<Diagnostic>) {
-        let mut refuse = |field: &ConfigField, verb: &str, span: &Span| {
+    fn check_uses(&self, proc: &Proc, errors: &mut Problems) {
+        let refuse = |field: &ConfigField, verb: &str, span: &Span, errors: &mut Problems| {
             if !self.has_memory(field.config()) {
                 let message = format!("`{}` {verb} `{field}`, which has no memory", proc.name);
                 errors.push(Diagnostic::error(codes::CONFIG, message).at(span, "here").hint(
@@ -104,19 +106,21 @@ impl Context {
                 ));
             }
         };
-        let mut read = |expr: &crate::loop_ir::Expr| {
+        let read = |expr: &Expr, errors: &mut Problems| {
             visit::each_expr(expr, &mut |node| {
                 if let ExprKind::ReadConfig(field) = &node.kind {
-                    refuse(field, "reads", &node.span);
+                    refuse(field, "reads", &node.span, errors);
                 }
             });
         };
-        proc.preds.iter().for_each(&mut read);
-        visit::each_stmt(&proc.body, &mut |stmt| visit::each_own_expr(stmt, &mut read));
-        visit::each_stmt(&proc.body, &mut |stmt| {
+        proc.preds.iter().for_each(|pred| read(pred, errors));
+        errors.settle();
+        path::each_stmt_path(proc, &mut |at, stmt| {
+            visit::each_own_expr(stmt, &mut |expr| read(expr, errors));
             if let StmtKind::WriteConfig { field, .. } = &stmt.kind {
-                refuse(field, "writes", &stmt.span);
+                refuse(field, "writes", &stmt.span, errors);
             }
+            errors.concern(proc, at);
         });
     }
 

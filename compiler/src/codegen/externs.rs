@@ -59,7 +59,7 @@ impl Unit<'_> {
     fn user_extern(&mut self, function: &ExternFunction, args: Vec<CExpr>, ty: &'static str, span: &Span) -> CExpr {
         let key = (function.name.clone(), ty.to_string(), function.identity);
         if !self.extern_globals.contains_key(&key) {
-            match self.hooks.extern_global(function.identity, ty) {
+            match self.hooks.extern_global(function, ty) {
                 Ok(text) => {
                     self.note_global_answer(&text);
                     self.extern_globals.insert(key, text);
@@ -68,7 +68,7 @@ impl Unit<'_> {
             }
         }
         let args: Vec<String> = args.iter().map(argument_text).collect();
-        match self.hooks.extern_call(function.identity, &args, ty) {
+        match self.hooks.extern_call(function, &args, ty) {
             Ok(text) => {
                 self.note_answer(&text);
                 CExpr::Raw(text)

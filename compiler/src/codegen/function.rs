@@ -4,19 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::codegen::access::{Storage, WindowExpr};
+use crate::codegen::assigned;
 use crate::codegen::bfloat;
 use crate::codegen::c_tree::{self, CExpr, CStmt};
 use crate::codegen::context;
 use crate::codegen::foreign_words;
 use crate::codegen::intervals::Intervals;
 use crate::codegen::liveness;
-use crate::codegen::memory::CBuffer;
+use crate::codegen::memory::{self, CBuffer};
 use crate::codegen::names::Scope;
 use crate::codegen::reach::Function;
 use crate::codegen::template;
 use crate::codegen::unit::{Layout, Unit};
 use crate::codegen::usage::Touched;
 use crate::codegen::wrapping;
+use crate::cursor::path::{Path, Step};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::{ConfigField, FieldType};
 use crate::hardware::memory::{Memory, MemoryKind};
@@ -57,6 +59,8 @@ pub struct FunctionLowering<'u, 'a> {
     pub asserted_strides: BTreeMap<(Sym, usize), i64>,
     /// Numbered places that live buffers take, with the memory that counts them.
     chunks: BTreeMap<Sym, (Identity, i64)>,
+    /// The statement that is being lowered.
+    at: Path,
     pub touched: Arc<Touched>,
     pub proc: &'u Proc,
 }
@@ -75,6 +79,7 @@ pub fn lower(unit: &mut Unit<'_>, function: &Function, declarations: Declaration
         intervals: Intervals::of(proc),
         asserted_strides: asserted_strides(proc),
         chunks: BTreeMap::new(),
+        at: Path::root(),
         touched,
         proc,
     };
@@ -120,6 +125,9 @@ impl FunctionLowering<'_, '_> {
         let proc = self.proc;
         let mut discards = vec![CStmt::Discard { name: "ctxt".into(), always: false }];
         for arg in &proc.args {
+            if let ArgType::Data(ty) = &arg.ty {
+                memory::check_size(self.unit, arg.name.name(), &ty.shape, &arg.span);
+            }
             let name = self.names.bind(&arg.name);
             discards.push(CStmt::Discard { name, always: false });
         }
@@ -130,7 +138,8 @@ impl FunctionLowering<'_, '_> {
             true => self.checks(c_name),
             false => self.prologue(),
         };
-        statements.extend(self.block(&proc.body));
+        self.unit.errors.settle();
+        statements.extend(self.block(&proc.body, false));
         discards.extend(statements);
         let mut body = String::new();
         c_tree::write_block(&c_tree::drop_superfluous_discards(discards), 0, &mut body);
@@ -210,15 +219,26 @@ impl FunctionLowering<'_, '_> {
         self.declarations.root(name).is_none_or(|root| !self.touched.written.contains(&root))
     }
 
-    pub fn block(&mut self, block: &Block) -> Vec<CStmt> {
+    fn block(&mut self, block: &Block, orelse: bool) -> Vec<CStmt> {
         let mut deaths = liveness::deaths(block, &self.declarations);
         let mut bound = Vec::new();
         let mut out = Vec::new();
         for (at, stmt) in block.iter().enumerate() {
-            self.stmt(stmt, &mut bound, &mut out);
+            self.at.0.push(Step::statement(orelse, at));
+            match &stmt.kind {
+                StmtKind::Alloc { name, ty, mem } => {
+                    bound.push(self.names.bind(name));
+                    let rest = block.part(at + 1..).unwrap_or_default();
+                    let cleared = ty.shape.is_empty() && assigned::may_be_read_first(&rest, name);
+                    self.alloc(name, (ty, mem), cleared, &stmt.span, &mut out);
+                }
+                _ => self.stmt(stmt, &mut bound, &mut out),
+            }
             for dead in deaths.remove(&at).unwrap_or_default() {
                 out.extend(self.free(&dead, &stmt.span));
             }
+            self.unit.errors.concern(self.proc, &self.at);
+            self.at.0.pop();
         }
         for name in bound {
             self.names.release(&name);
@@ -234,8 +254,8 @@ impl FunctionLowering<'_, '_> {
             StmtKind::Reduce { name, idx, rhs } => out.extend(self.store(name, idx, rhs, true, &stmt.span)),
             StmtKind::If { cond, body, orelse } => {
                 let cond = self.control(cond);
-                let body = self.block(body);
-                let orelse = self.block(orelse);
+                let body = self.block(body, false);
+                let orelse = self.block(orelse, true);
                 out.push(CStmt::If { cond, body, orelse });
             }
             StmtKind::For { iter, lo, hi, body, mode } => {
@@ -249,16 +269,14 @@ impl FunctionLowering<'_, '_> {
                 }
                 self.intervals.enter_loop(iter, lo, hi);
                 let name = self.names.bind(iter);
-                let body = self.block(body);
+                let body = self.block(body, false);
                 self.names.release(&name);
                 let parallel = *mode == LoopMode::Par;
                 self.unit.has_parallel_loop |= parallel;
                 out.push(CStmt::For { iter: name, lo: c_lo, hi: c_hi, parallel, body });
             }
-            StmtKind::Alloc { name, ty, mem } => {
-                bound.push(self.names.bind(name));
-                self.alloc(name, ty, mem, &stmt.span, out);
-            }
+            // Allocations are met in their list, which says what comes after them.
+            StmtKind::Alloc { .. } => {}
             StmtKind::Call { callee, args } => out.extend(self.call(callee, args, &stmt.span)),
             StmtKind::Window { name, rhs } => self.window(name, rhs, bound, out),
         }
@@ -349,11 +367,20 @@ impl FunctionLowering<'_, '_> {
         out.push(CStmt::Discard { name: variable, always: false });
     }
 
-    fn alloc(&mut self, name: &Sym, ty: &DataType, memory: &Memory, span: &Span, out: &mut Vec<CStmt>) {
+    fn alloc(
+        &mut self,
+        name: &Sym,
+        (ty, memory): (&DataType, &Memory),
+        cleared: bool,
+        span: &Span,
+        out: &mut Vec<CStmt>,
+    ) {
         let extents: Vec<CExpr> = ty.shape.iter().map(|extent| self.subscript(extent)).collect();
+        memory::check_size(self.unit, name.name(), &ty.shape, span);
         let variable = self.names.get(name).to_string();
         let chunk = self.take_chunk(name, memory, span);
-        let buffer = CBuffer { memory, name: &variable, ty: ty.precision.c_type(), extents: &extents, chunk, span };
+        let c_type = ty.precision.c_type();
+        let buffer = CBuffer { memory, name: &variable, ty: c_type, extents: &extents, chunk, cleared, span };
         let Some(text) = self.unit.alloc(&buffer) else { return };
         // A buffer that nothing reads would be reported as set but unused; a heap pointer is used by its `free`.
         let declares = self.unit.layout(memory) != Layout::User
@@ -393,8 +420,8 @@ impl FunctionLowering<'_, '_> {
         let extents: Vec<CExpr> = ty.shape.iter().map(|extent| self.subscript(extent)).collect();
         let variable = self.names.get(name).to_string();
         let chunk = self.chunks.remove(name).map(|(_, chunk)| chunk);
-        let buffer =
-            CBuffer { memory: &mem, name: &variable, ty: ty.precision.c_type(), extents: &extents, chunk, span };
+        let (memory, c_type, cleared) = (&mem, ty.precision.c_type(), false);
+        let buffer = CBuffer { memory, name: &variable, ty: c_type, extents: &extents, chunk, cleared, span };
         self.unit.free(&buffer)
     }
 }

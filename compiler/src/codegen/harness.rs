@@ -18,13 +18,32 @@ use crate::loop_ir::procedure::{Arg, ArgType, Proc};
 const GUARD: usize = 64;
 
 /// A `main.c` that includes `header_name`, fills the buffers, calls `proc`, and prints every buffer and whether the
-/// guards around it still hold.
+/// guards around it still hold: once for each entry of `inputs`, one after the other.
 ///
-/// The function must be exported by the header. Uninitialised inputs are filled with zero.
+/// The function must be exported by the header. Uninitialised inputs are filled with zero. What runs leave behind in
+/// static memory and in the machine, later runs find there: a proc may not read it before it writes it.
 ///
 /// # Errors
 /// The reason, where the inputs do not fit the parameters in number or kind.
-pub fn program(proc: &Arc<Proc>, header_name: &str, inputs: &Inputs<MachineValue>) -> Result<String, String> {
+pub fn program(proc: &Arc<Proc>, header_name: &str, inputs: &[Inputs<MachineValue>]) -> Result<String, String> {
+    let mut runs = String::new();
+    let mut calls = String::new();
+    let mut has_buffers = false;
+    for (k, inputs) in inputs.iter().enumerate() {
+        let run = run(proc, header_name, inputs)?;
+        has_buffers |= !run.storage.is_empty();
+        runs.push_str(&format!("static void run_{k}(void) {{\n{}}}\n\n", run.text(&proc.name)));
+        calls.push_str(&format!("    run_{k}();\n"));
+    }
+    let report = if has_buffers { REPORT } else { "" };
+    Ok(format!(
+        "#include \"{header_name}\"\n#include <inttypes.h>\n#include <math.h>\n#include <stdio.h>\n\
+         #include <string.h>\n\nenum {{ GUARD = {GUARD}, CANARY = 0xA5 }};\n\n{report}{runs}\
+         int main(void) {{\n{calls}    return 0;\n}}\n"
+    ))
+}
+
+fn run(proc: &Arc<Proc>, header_name: &str, inputs: &Inputs<MachineValue>) -> Result<Program, String> {
     if proc.args.len() != inputs.args.len() {
         let (have, want) = (inputs.args.len(), proc.args.len());
         return Err(format!("`{}` takes {want} arguments, and there are {have} inputs", proc.name));
@@ -36,9 +55,10 @@ pub fn program(proc: &Arc<Proc>, header_name: &str, inputs: &Inputs<MachineValue
         let constant = !usage.writes_param(proc, at);
         program.argument(at, arg, input, constant)?;
     }
-    Ok(program.text(&proc.name, header_name))
+    Ok(program)
 }
 
+/// One run.
 #[derive(Default)]
 struct Program {
     storage: String,
@@ -135,16 +155,15 @@ impl Program {
         ));
     }
 
-    fn text(&self, name: &str, header_name: &str) -> String {
+    /// The body of the function that makes this run.
+    fn text(&self, name: &str) -> String {
         let Program { storage, filling, arguments, printing, state } = self;
         let context = if state.storage.is_empty() { "NULL" } else { "&context" };
-        let report = if storage.is_empty() { "" } else { REPORT };
         let arguments: String = arguments.iter().map(|argument| format!(", {argument}")).collect();
+        // A later run may crash, and what is not flushed is lost then.
         format!(
-            "#include \"{header_name}\"\n#include <inttypes.h>\n#include <math.h>\n#include <stdio.h>\n\
-             #include <string.h>\n\nenum {{ GUARD = {GUARD}, CANARY = 0xA5 }};\n\n{report}{storage}{}\n\
-             int main(void) {{\n{filling}{}    {name}({context}{arguments});\n{printing}{}    printf(\"done\\n\");\n    \
-             return 0;\n}}\n",
+            "{storage}{}{filling}{}    {name}({context}{arguments});\n{printing}{}    printf(\"done\\n\");\n    \
+             fflush(stdout);\n",
             state.storage, state.filling, state.printing
         )
     }
@@ -197,7 +216,12 @@ fn hex_float(value: f64) -> String {
     }
 }
 
-/// Reads what the program printed: the elements of every data parameter in order, gaps between strides included.
+/// What each run of a program printed, in order. The last text may be cut short.
+pub fn runs(stdout: &str) -> impl Iterator<Item = &str> {
+    stdout.split_inclusive("done\n")
+}
+
+/// Reads what one run printed: the elements of every data parameter in order, gaps between strides included.
 ///
 /// # Errors
 /// A write outside a buffer, or output that is cut short or not this program's.

@@ -1,9 +1,11 @@
 //! C text for buffers in a memory: declaration, release, address, read, write.
 
 use crate::codegen::c_tree::{CArray, CExpr, COp, CStmt};
-use crate::codegen::unit::{Layout, Unit, builtin_base};
+use crate::codegen::unit::{Helper, Layout, Unit, builtin_base};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::memory::{Memory, MemoryQuestion};
+use crate::loop_ir::build;
+use crate::loop_ir::expression::Expr;
 use crate::source::Span;
 
 /// A platform defines these two functions; where it does not, the C library's heap serves.
@@ -21,6 +23,20 @@ void free_dram(void *address);
 /// The largest emulated buffer that lives in the frame of its function, in elements.
 const EMULATED_ON_STACK: i64 = 4096;
 
+/// No array of C has more elements, whatever their type: its size in bytes has to be a number of the machine.
+const MOST_ELEMENTS: i64 = i64::MAX >> 3;
+
+/// Refuses a buffer that the literal extents alone make larger than the address space. C compilers would take the indices
+/// modulo its size, or say so in words of their own.
+pub fn check_size(unit: &mut Unit<'_>, name: &str, shape: &[Expr], span: &Span) {
+    let literals = shape.iter().filter_map(build::int_value);
+    let elements = literals.into_iter().try_fold(1i64, |product, extent| product.checked_mul(extent));
+    if elements.is_none_or(|elements| elements > MOST_ELEMENTS) {
+        let message = format!("`{name}` is too large for any machine");
+        unit.errors.push(Diagnostic::error(codes::MEMORY, message).at(span, "declared here"));
+    }
+}
+
 /// A buffer as C sees it: name, element type, extents (outermost first).
 pub struct CBuffer<'b> {
     pub memory: &'b Memory,
@@ -29,6 +45,8 @@ pub struct CBuffer<'b> {
     pub extents: &'b [CExpr],
     /// The number of its place, where the memory counts places.
     pub chunk: Option<i64>,
+    /// A scalar of the machine starts at zero, since something may read it before it is written.
+    pub cleared: bool,
     pub span: &'b Span,
 }
 
@@ -80,13 +98,7 @@ impl Unit<'_> {
                     },
                 }
             }
-            Layout::PlatformHeap if !buffer.extents.is_empty() => {
-                let mut factors = self.extents_text(buffer);
-                factors.reverse();
-                let (ty, name) = (buffer.ty, buffer.name);
-                let bytes = format!("{} * sizeof({ty})", factors.join(" * "));
-                Some(CStmt::Raw(format!("{ty} *{name} = ({ty}*) malloc_dram({bytes});")))
-            }
+            Layout::PlatformHeap if !buffer.extents.is_empty() => Some(self.heap_alloc("malloc_dram", buffer)),
             layout => self.plain_alloc(layout, buffer),
         }
     }
@@ -94,8 +106,7 @@ impl Unit<'_> {
     fn plain_alloc(&mut self, layout: Layout, buffer: &CBuffer<'_>) -> Option<CStmt> {
         let literal = literal_extents(buffer.extents);
         if is_heap(layout, buffer.extents) {
-            let (ty, name) = (buffer.ty, buffer.name.to_string());
-            return Some(CStmt::Malloc { ty, name, extents: buffer.extents.to_vec() });
+            return Some(self.heap_alloc("malloc", buffer));
         }
         let Some(extents) = literal else {
             let message = format!("{} holds buffers of literal extents only", buffer.memory.name());
@@ -107,7 +118,14 @@ impl Unit<'_> {
             return None;
         };
         let is_static = layout == Layout::Static;
-        Some(CStmt::Array(CArray { ty: buffer.ty, name: buffer.name.to_string(), is_static, extents }))
+        let cleared = buffer.cleared && !is_static;
+        Some(CStmt::Array(CArray { ty: buffer.ty, name: buffer.name.to_string(), is_static, cleared, extents }))
+    }
+
+    fn heap_alloc(&mut self, allocator: &'static str, buffer: &CBuffer<'_>) -> CStmt {
+        self.helper(Helper::Allocate);
+        let (ty, name) = (buffer.ty, buffer.name.to_string());
+        CStmt::Malloc { ty, name, allocator, extents: buffer.extents.to_vec() }
     }
 
     pub fn free(&mut self, buffer: &CBuffer<'_>) -> Option<CStmt> {

@@ -133,6 +133,7 @@ const WORDS: &[&str] = &[
     "stdin",
     "stdout",
     "unix",
+    "exo_allocate",
     "exo_floor_div",
     "exo_floor_mod",
 ];

@@ -1,5 +1,6 @@
 //! Precision analysis: one precision for each right side; literals take it, and nothing else converts.
 
+use crate::codegen::problems::Problems;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::precision::Precision;
 use crate::loop_ir::computation::{data_reads, precision_of, visit_data};
@@ -7,7 +8,7 @@ use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Const, Expr, ExprKind};
 
 /// Checks that everything that `rhs` reads has one precision and that its literals are values of that precision.
-pub fn check_rhs(rhs: &Expr, target: Precision, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
+pub fn check_rhs(rhs: &Expr, target: Precision, declarations: &Declarations, errors: &mut Problems) {
     let mut first: Option<(Expr, Precision)> = None;
     let mut disagree = None;
     data_reads(rhs, &mut |expr| {
@@ -34,7 +35,7 @@ pub fn check_rhs(rhs: &Expr, target: Precision, declarations: &Declarations, err
     check_literals(rhs, precision, errors);
 }
 
-fn check_literals(rhs: &Expr, precision: Precision, errors: &mut Vec<Diagnostic>) {
+fn check_literals(rhs: &Expr, precision: Precision, errors: &mut Problems) {
     visit_data(rhs, &mut |expr| {
         if let ExprKind::Const(value) = &expr.kind
             && let Some(reason) = unrepresentable(value, precision)

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use crate::codegen::precision;
+use crate::codegen::problems::Problems;
+use crate::cursor::path;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::FieldType;
 use crate::loop_ir::block::Block;
@@ -10,14 +12,14 @@ use crate::loop_ir::computation;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
-use crate::loop_ir::statement::{LoopMode, StmtKind};
+use crate::loop_ir::statement::{LoopMode, Stmt, StmtKind};
 use crate::loop_ir::types::DataType;
 use crate::loop_ir::visit;
 use crate::source::Span;
 use crate::symbol::Sym;
 
 /// Refuses a call to a proc with C of its own where numbered places of a memory are taken: it might take the same ones.
-pub fn check_leaf(proc: &Proc, errors: &mut Vec<Diagnostic>) {
+pub fn check_leaf(proc: &Proc, errors: &mut Problems) {
     let mut counted = None;
     visit::each_stmt(&proc.body, &mut |stmt| {
         if let StmtKind::Alloc { name, mem, .. } = &stmt.kind
@@ -27,7 +29,7 @@ pub fn check_leaf(proc: &Proc, errors: &mut Vec<Diagnostic>) {
         }
     });
     let Some((name, memory, allocated)) = counted else { return };
-    visit::each_stmt(&proc.body, &mut |stmt| {
+    path::each_stmt_path(proc, &mut |at, stmt| {
         if let StmtKind::Call { callee, .. } = &stmt.kind
             && callee.instr.is_none()
         {
@@ -40,13 +42,21 @@ pub fn check_leaf(proc: &Proc, errors: &mut Vec<Diagnostic>) {
                         "only instructions may be called there, since a proc might take the same place; use `inline`",
                     ),
             );
+            errors.concern(proc, at);
         }
     });
 }
 
 /// Appends every reason why `proc` has no C. Callees are checked on their own.
-pub fn check(proc: &Proc, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
-    visit::each_stmt(&proc.body, &mut |stmt| match &stmt.kind {
+pub fn check(proc: &Proc, declarations: &Declarations, errors: &mut Problems) {
+    path::each_stmt_path(proc, &mut |at, stmt| {
+        check_stmt(stmt, declarations, errors);
+        errors.concern(proc, at);
+    });
+}
+
+fn check_stmt(stmt: &Stmt, declarations: &Declarations, errors: &mut Problems) {
+    match &stmt.kind {
         StmtKind::Assign { name, rhs, .. } | StmtKind::Reduce { name, rhs, .. } => {
             if let Some(target) = declarations.precision(name) {
                 precision::check_rhs(rhs, target.concrete(), declarations, errors);
@@ -73,7 +83,7 @@ pub fn check(proc: &Proc, declarations: &Declarations, errors: &mut Vec<Diagnost
         | StmtKind::Alloc { .. }
         | StmtKind::Window { .. }
         | StmtKind::Pass => {}
-    });
+    }
 }
 
 fn check_actual(
@@ -82,7 +92,7 @@ fn check_actual(
     ty: &DataType,
     actual: &Expr,
     declarations: &Declarations,
-    errors: &mut Vec<Diagnostic>,
+    errors: &mut Problems,
 ) {
     let Some(name) = visit::named(actual) else { return };
     if let (Some(have), want) = (computation::precision_of(actual, declarations), ty.precision.concrete())
@@ -134,7 +144,7 @@ fn is_strided(actual: &Expr, name: &Sym, declarations: &Declarations) -> bool {
 }
 
 /// Refuses `static` buffers inside a parallel loop, in callees too: all iterations would share them.
-fn no_static_storage(body: &Block, par: &Span, errors: &mut Vec<Diagnostic>) {
+fn no_static_storage(body: &Block, par: &Span, errors: &mut Problems) {
     visit::each_stmt(body, &mut |stmt| match &stmt.kind {
         StmtKind::Alloc { name, mem, .. } if mem.is_static() => {
             errors.push(static_in_par(name.name(), par).at(&stmt.span, "allocated here"));
@@ -165,7 +175,7 @@ fn static_in_par(name: &str, par: &crate::source::Span) -> Diagnostic {
 }
 
 /// Refuses buffers in numbered places inside a parallel loop: each processor has places of its own.
-fn no_places_from_outside(body: &Block, par: &Span, declarations: &Declarations, errors: &mut Vec<Diagnostic>) {
+fn no_places_from_outside(body: &Block, par: &Span, declarations: &Declarations, errors: &mut Problems) {
     let mut known: Vec<Sym> = Vec::new();
     visit::each_stmt(body, &mut |stmt| {
         let mut mention = |name: &Sym| {

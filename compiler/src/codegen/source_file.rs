@@ -17,6 +17,24 @@ use crate::symbol::Identity;
 const QUIET_PRAGMAS: &str = "#if defined(__GNUC__) && !defined(_OPENMP)\n\
                              #pragma GCC diagnostic ignored \"-Wunknown-pragmas\"\n#endif\n";
 
+/// A product of extents that wraps around would give less memory than is used, and an offset from the null pointer may be
+/// an address in use: neither may go on.
+const ALLOCATE: &str = "#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+static void *exo_allocate(void *(*allocate)(size_t), size_t size, int rank, const int_fast32_t *extents) {
+    const size_t most = PTRDIFF_MAX;
+    const size_t element = size;
+    for (int dim = 0; dim < rank; dim++) {
+        if (extents[dim] <= 0 || (uintmax_t)extents[dim] > most / size) abort();
+        size *= (size_t)extents[dim];
+    }
+    void *memory = (uintmax_t)INT_FAST32_MAX >= size / element ? allocate(size) : NULL;
+    if (memory == NULL) abort();
+    return memory;
+}
+";
+
 /// Sections before the functions, each with a final newline.
 pub fn preamble(unit: &mut Unit<'_>) -> Vec<String> {
     let mut sections = Vec::new();
@@ -80,8 +98,8 @@ pub fn memory_globals(unit: &mut Unit<'_>) -> Vec<String> {
 }
 
 fn helper_text(helper: Helper) -> &'static str {
-    // Without the attribute, clang would discard assumptions that mention a call.
     match helper {
+        // Without the attribute, clang would discard assumptions that mention a call.
         Helper::FloorDiv => {
             "#if defined(__GNUC__)\n__attribute__((const))\n#endif\n\
              static int_fast32_t exo_floor_div(int_fast32_t num, int_fast32_t den) {\n    \
@@ -92,6 +110,7 @@ fn helper_text(helper: Helper) -> &'static str {
              static int_fast32_t exo_floor_mod(int_fast32_t num, int_fast32_t den) {\n    \
              return num % den + (num % den < 0 ? den : 0);\n}\n"
         }
+        Helper::Allocate => ALLOCATE,
     }
 }
 

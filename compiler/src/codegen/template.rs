@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::diagnostic::{Diagnostic, codes, nearest};
+use crate::loop_ir::procedure::{Arg, ArgType, Proc};
+
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
@@ -53,6 +56,53 @@ pub fn parse(template: &str) -> Result<Vec<Piece>, String> {
         pieces.push(Piece::Text(text));
     }
     Ok(pieces)
+}
+
+/// Checks that the template of an instruction can be filled in: its placeholders are what its parameters provide.
+///
+/// # Errors
+/// Braces that do not pair up, and placeholders that no parameter provides.
+pub fn check(proc: &Proc) -> Result<(), Diagnostic> {
+    let Some(instruction) = &proc.instr else { return Ok(()) };
+    let refused = |reason: String| {
+        Diagnostic::error(codes::TEMPLATE, format!("instruction `{}`: {reason}", proc.name))
+            .at(&proc.span, "instruction")
+    };
+    let provided = provided(proc);
+    let written: Vec<String> = provided.iter().map(|name| format!("`{{{name}}}`")).collect();
+    let all = match written.is_empty() {
+        true => "it has no parameters, so the template has no placeholders".to_string(),
+        false => format!("its parameters provide {}", written.join(", ")),
+    };
+    for piece in parse(&instruction.template).map_err(|reason| refused(reason).hint(all.as_str()))? {
+        let Piece::Placeholder(name) = piece else { continue };
+        // The data of a scalar is the scalar.
+        let is_scalar_data = name.strip_suffix("_data").is_some_and(|stem| provided.iter().any(|known| known == stem));
+        if is_scalar_data || provided.contains(&name) {
+            continue;
+        }
+        let problem = refused(format!("the template names `{{{name}}}`, which no parameter provides"));
+        let near = nearest(&name, provided.iter().map(String::as_str));
+        return Err(match near.first() {
+            Some(near) => problem.hint(format!("there is a similar name: `{{{near}}}`")).hint(all),
+            None => problem.hint(all).hint("a brace of C is written twice: `{{` and `}}`"),
+        });
+    }
+    Ok(())
+}
+
+/// The placeholders that the parameters of an instruction provide.
+fn provided(proc: &Proc) -> Vec<String> {
+    let forms = |arg: &Arg| {
+        let name = arg.name.name();
+        match &arg.ty {
+            ArgType::Data(ty) if ty.is_window => {
+                vec![name.to_string(), format!("{name}_data"), format!("{name}_int")]
+            }
+            ArgType::Data(_) | ArgType::Control(_) => vec![name.to_string()],
+        }
+    };
+    proc.args.iter().flat_map(forms).collect()
 }
 
 /// The identifiers in a template's own text, outside placeholders: what it declares would capture a caller's name.

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use crate::codegen::{Options, Output, compile};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::hardware::extern_function::ExternFunction;
 use crate::hardware::memory::{Hooks, Memory, MemoryQuestion};
 use crate::loop_ir::Proc;
-use crate::symbol::Identity;
 use crate::testing;
 
 /// Writes C for the memory `AVX2` of the test prelude: registers of eight floats, by intrinsics.
@@ -46,11 +46,11 @@ impl Hooks for TestHooks {
         })
     }
 
-    fn extern_call(&self, _: Identity, arguments: &[String], c_type: &str) -> Result<String, Refusal> {
+    fn extern_call(&self, _: &ExternFunction, arguments: &[String], c_type: &str) -> Result<String, Refusal> {
         Ok(format!("user_{c_type}({})", arguments.join(", ")))
     }
 
-    fn extern_global(&self, _: Identity, c_type: &str) -> Result<String, Refusal> {
+    fn extern_global(&self, _: &ExternFunction, c_type: &str) -> Result<String, Refusal> {
         Ok(format!("static {c_type} user_{c_type}({c_type} x) {{ return x; }}\n"))
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::codegen::context::Context;
 use crate::codegen::foreign_words::ForeignWords;
+use crate::codegen::problems::Problems;
 use crate::codegen::reach::Reach;
 use crate::codegen::template;
 use crate::codegen::usage::Usage;
@@ -28,11 +29,12 @@ impl WindowStruct {
     }
 }
 
-/// Static functions that index arithmetic may need.
+/// Static functions that index arithmetic and allocations may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Helper {
     FloorDiv,
     FloorMod,
+    Allocate,
 }
 
 impl Helper {
@@ -40,6 +42,7 @@ impl Helper {
         match self {
             Helper::FloorDiv => "exo_floor_div",
             Helper::FloorMod => "exo_floor_mod",
+            Helper::Allocate => "exo_allocate",
         }
     }
 }
@@ -70,7 +73,7 @@ pub struct Unit<'a> {
     pub answered_once: BTreeSet<String>,
     raw: Vec<String>,
     raw_seen: BTreeSet<String>,
-    pub errors: Vec<Diagnostic>,
+    pub errors: Problems,
 }
 
 impl<'a> Unit<'a> {
@@ -94,7 +97,7 @@ impl<'a> Unit<'a> {
             answered_once: BTreeSet::new(),
             raw: Vec::new(),
             raw_seen: BTreeSet::new(),
-            errors: Vec::new(),
+            errors: Problems::default(),
         }
     }
 

@@ -53,6 +53,10 @@ codes! {
         "Two arguments of one call reach the same buffer and the callee writes one of them. Callees assume that their buffers are distinct, and C is told so. Pass windows that provably do not overlap, copy one of the arguments first, or write a proc that takes the buffer once.";
     RACE = "E0205", "iterations of a parallel loop conflict",
         "Two iterations of a `par` loop touch one location and at least one of them writes it, so the result would depend on which comes first. Sums into one place count as well: sum into one element for each iteration and add those up afterwards. A buffer that is only used within one iteration is allocated inside of the loop; static memory is shared by all iterations.";
+    UNWRITTEN = "E0206", "nothing was written before this read",
+        "The statement reads a local buffer, and no write that can come before it reaches the element, so its value is whatever happens to be in memory. Write the buffer first, or make it a parameter if the caller gives its values. Reads that see a write for some values of the sizes, or in some iterations only, are not refused; `exo test` finds those whose values reach an output.";
+    STRIDES = "E0207", "elements of a window overlap",
+        "The asserts fix strides of a window parameter with which two of its elements are one place in memory, and the procedure writes the window. Whatever is proven of a procedure takes different elements to be different places. A window that is only read may have such strides: `assert stride(x, 0) == 0` repeats a row.";
     // 03xx: scheduling
     REFUSED = "E0301", "operator refused",
         "The operator's condition could not be shown, so the rewrite might change what the program computes. The note gives the condition in your names and, where there is one, values for which it fails. Either the step is wrong for those values, or the proc does not say what rules them out: an `assert` at its start (`assert n % 8 == 0`) or another variant of the operator (`tail = \"cut\"`) helps then. `exo help OPERATOR` tells what is required.";

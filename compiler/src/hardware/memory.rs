@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::Refusal;
+use crate::hardware::extern_function::ExternFunction;
 use crate::symbol::Identity;
 
 /// A memory. Compared by identity: two memories of one name from two packs are different.
@@ -196,8 +197,8 @@ pub trait Hooks {
     fn memory(&self, memory: &Memory, question: &MemoryQuestion<'_>) -> Result<Option<String>, Refusal>;
 
     /// The C expression of a call to a user's extern; arguments are C text, `c_type` its element type.
-    fn extern_call(&self, function: Identity, arguments: &[String], c_type: &str) -> Result<String, Refusal>;
+    fn extern_call(&self, function: &ExternFunction, arguments: &[String], c_type: &str) -> Result<String, Refusal>;
 
     /// C emitted once for an extern at one element type.
-    fn extern_global(&self, function: Identity, c_type: &str) -> Result<String, Refusal>;
+    fn extern_global(&self, function: &ExternFunction, c_type: &str) -> Result<String, Refusal>;
 }

@@ -32,6 +32,8 @@ const SURVIVORS: &[(&str, &str)] = &[
     ("autofission: Idempotent", "asked again; otherwise the loop stays"),
     ("remove_loop: Holds", "asked again; otherwise a test takes the place of the loop"),
     ("stage_mem: FilledFirst", "asked again; otherwise the buffer is loaded"),
+    ("stage_mem: NeverWritten", "asked again; otherwise the buffer is loaded"),
+    ("simplify: Holds", "asked again; otherwise the condition stays"),
     ("replace_all: CallsValid", "asked again; a call that is not valid is not made"),
     ("replace_all: IndependentIterations", "a callee does what the loop did, so no race is new"),
     // Asked twice by one step.

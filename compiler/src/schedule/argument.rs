@@ -3,6 +3,7 @@
 mod describe;
 mod fragments;
 mod names;
+mod nests;
 mod places;
 mod search;
 

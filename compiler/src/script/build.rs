@@ -17,6 +17,7 @@ use crate::schedule::argument::RawValue;
 use crate::script::errors::{failed, refused};
 use crate::script::host::Host;
 use crate::script::values::procedure::ProcedureValue;
+use crate::script::wording::kind;
 use crate::script::{c_text, load, report, testing};
 use crate::source::ModuleId;
 use crate::world::CMachine;
@@ -43,7 +44,7 @@ fn lookup(
 }
 
 fn wrong_kind(request: &KernelRequest, what: &str, name: &str, wanted: &str, got: &str) -> Vec<Diagnostic> {
-    let message = format!("kernel `{}`: its {what} `{name}` must be {wanted}, but it is a {got}", request.name);
+    let message = format!("kernel `{}`: its {what} `{name}` must be {wanted}, but it is {got}", request.name);
     vec![Diagnostic::error(codes::KERNEL, message)]
 }
 
@@ -51,12 +52,12 @@ fn wrong_kind(request: &KernelRequest, what: &str, name: &str, wanted: &str, got
 pub(crate) fn kernel(host: &Host, request: &KernelRequest) -> Result<KernelOutput, Vec<Diagnostic>> {
     let algorithm = lookup(host, request, "algorithm", &request.algorithm)?;
     let Some(start) = ProcedureValue::from_value(algorithm.value()).map(|value| value.0.clone()) else {
-        let got = algorithm.value().get_type();
+        let got = &kind(algorithm.value().get_type());
         return Err(wrong_kind(request, "algorithm", &request.algorithm.1, "a proc", got));
     };
     let target = lookup(host, request, "target", &request.target)?;
     if !report::is_target(target.value()) {
-        let got = target.value().get_type();
+        let got = &kind(target.value().get_type());
         return Err(wrong_kind(request, "target", &request.target.1, "a target", got));
     }
     let schedule =
@@ -83,7 +84,7 @@ fn schedule_kernel<'v>(
         request.args.iter().map(|(name, value)| (name.as_str(), argument(value, eval))).collect();
     let result = eval.eval_function(access(schedule), &positional, &named)?;
     let Some(scheduled) = ProcedureValue::from_value(result) else {
-        let got = format!("function that returned a {}", result.get_type());
+        let got = format!("a function that returned {}", kind(result.get_type()));
         let name = request.schedule.as_ref().map_or("", |(_, name)| name);
         let diagnostics = wrong_kind(request, "schedule", name, "a function that returns a proc", &got);
         return Err(failed(diagnostics));

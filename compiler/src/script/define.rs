@@ -12,6 +12,7 @@ use starlark::values::{
 };
 
 use crate::checks;
+use crate::codegen::template;
 use crate::diagnostic::{Code, Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::instruction::Instruction;
 use crate::loop_ir::Proc;
@@ -24,6 +25,7 @@ use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::quotes::{QuotedBlockValue, QuotedExprValue, SymbolValue};
 use crate::script::values::words::{ExternValue, MemoryValue, MissingValue, PrecisionValue};
+use crate::script::wording::kind;
 use crate::source::ModuleId;
 use crate::syntax::module::{Definition, DefinitionKind, SplitModule};
 use crate::typecheck::{self, HostValue};
@@ -94,6 +96,11 @@ impl<'v> StarlarkValue<'v> for DefineValue {
             DefinitionKind::Proc => None,
         };
         let host = Host::of(eval)?;
+        // A definition that uses a refused one is refused like it, and there is nothing more to say about it.
+        let broken = captured.iter().find_map(|(_, value)| RefusedValue::from_value(value));
+        if let Some(broken) = broken.filter(|_| eval.call_stack_count() <= TOP_LEVEL) {
+            return Ok(eval.heap().alloc(RefusedValue(broken.0.clone())));
+        }
         let known = captures(&captured)?;
         let scope = HostScope::new(known, captured, eval);
         let span = host.solver.borrow().span(Phase::Define);
@@ -135,6 +142,7 @@ fn define(
     };
     let proc = typed.map_err(refuse)?;
     checks::check_proc(&proc, &mut host.solver.borrow_mut()).map_err(refuse)?;
+    template::check(&proc).map_err(|problem| refuse(vec![problem]))?;
     let proc = Arc::new(proc);
     // Whoever runs the definition answers for it: the C of an instruction can come as an argument from another pack.
     let evaluated = host.loading.borrow().last().cloned().unwrap_or_else(|| value.module.clone());
@@ -169,7 +177,7 @@ fn instruction<'v>(
             None => Ok(None),
             Some((_, Some(text))) => Ok(Some(text.to_string())),
             Some((value, None)) => {
-                Err(wrong(format!("`@instr` of `{name}` takes C as text, not {}", value.get_type())))
+                Err(wrong(format!("`@instr` of `{name}` takes C as text, not {}", kind(value.get_type()))))
             }
         }
     };

@@ -3,7 +3,8 @@
 use starlark::ErrorKind;
 
 use crate::diagnostic::{Code, Diagnostic, Frame, Refusal, codes};
-use crate::schedule::registry;
+use crate::script::manual;
+use crate::script::wording::{self, Origin, Words};
 use crate::source::Span;
 use crate::syntax::module::source_name;
 
@@ -76,15 +77,17 @@ pub(crate) fn diagnostics(
     // A limit has no place of its own; the innermost call that has one is where it was exceeded.
     let innermost = || stack.iter().rev().map(|frame| &frame.span).find(|span| span.file.is_some()).cloned();
     let place = error.span().and_then(locate).or_else(innermost);
+    let written = place.as_ref().and_then(text_of).unwrap_or_default();
     let mut found = match (inner(error).downcast_ref::<DiagnosticsError>(), as_refusal(error)) {
         (Some(DiagnosticsError(found)), _) => found.clone(),
         (None, Some(refusal)) => refusal.diagnostics.clone(),
-        (None, None) => vec![host_error(error)],
+        (None, None) => vec![host_error(error, written)],
     };
     for diagnostic in &mut found {
         let calls = place.iter().chain(stack.iter().rev().map(|frame| &frame.span));
         point_into_call(diagnostic, calls);
-        if diagnostic.primary.is_none()
+        // A step of a schedule leaves statements that stand in no text; where it was asked for is better than nowhere.
+        if diagnostic.primary.as_ref().is_none_or(|label| label.span.file.is_none())
             && let Some(place) = &place
         {
             *diagnostic = diagnostic.clone().at(place, "");
@@ -124,52 +127,68 @@ fn host_stack(error: &starlark::Error, locate: &dyn Fn(&starlark::codemap::FileS
     let frames = error.call_stack().clone().into_frames();
     // The evaluator starts each call from outside with a frame of its own, which calls nothing.
     let frames = frames.into_iter().filter(|frame| frame.name != "None");
-    frames
-        .map(|frame| Frame {
-            function: written_name(&frame.name),
+    let mut stack: Vec<Frame> = Vec::new();
+    for frame in frames {
+        // Host code between braces is called by the definition around it.
+        let is_splice =
+            frame.name.ends_with("lambda") && stack.last().is_some_and(|last| last.function == "definition");
+        stack.push(Frame {
+            function: if is_splice { "{...}".to_string() } else { written_name(&frame.name) },
             span: frame.location.as_ref().and_then(locate).unwrap_or_default(),
-        })
-        .collect()
+        });
+    }
+    stack
 }
 
-/// The name of a function as the user wrote it.
+/// The user's text at a place.
+fn text_of(span: &Span) -> Option<&str> {
+    span.file.as_ref()?.text.get(span.start as usize..span.end as usize)
+}
+
+/// The name of a function as the user wrote it. Values that cannot be called have no name, only their text.
 fn written_name(name: &str) -> String {
-    match name.starts_with("__python_") {
-        true => "with python".to_string(),
-        false => source_name(name).to_string(),
+    if name.starts_with("__python_") {
+        return "with python".to_string();
+    }
+    if let Some((proc, _)) = name.strip_prefix("def ").and_then(|text| text.split_once('(')) {
+        return proc.to_string();
+    }
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ' '));
+    if is_name && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        source_name(name).to_string()
+    } else {
+        "a call".to_string()
     }
 }
 
-/// An error that no code of ours raised: the evaluator's own, with limits told apart.
-fn host_error(error: &starlark::Error) -> Diagnostic {
+/// An error that no code of ours raised: the evaluator's own, with limits told apart. `written` is the text it is about.
+fn host_error(error: &starlark::Error, written: &str) -> Diagnostic {
     let text = inner(error).to_string();
-    let message = lower_first(text.lines().next().unwrap_or("evaluation failed"));
     match error.kind() {
         ErrorKind::StackOverflow(_) => limit("call depth", "recursion without end, or deeper than the limit"),
         ErrorKind::Fail(_) => failed_on_purpose(&text),
         _ if text.contains("tick") => limit("steps", "a loop or recursion that does not end"),
         _ if text.to_lowercase().contains("heap memory limit") => limit("memory", "a value that keeps growing"),
         _ if text.contains("ancel") => limit("time", "a loop or recursion that does not end"),
-        _ => with_remedy(Diagnostic::error(code_of(error), message)),
+        _ => {
+            let Words { message, hint } = words(error, written);
+            let diagnostic = Diagnostic::error(code_of(error), message);
+            hint.into_iter().fold(diagnostic, Diagnostic::hint)
+        }
     }
 }
 
-/// Adds what to write instead, for mistakes about the names of operators.
-fn with_remedy(diagnostic: Diagnostic) -> Diagnostic {
-    let message = diagnostic.message.clone();
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match quoted.as_slice() {
-        ["proc", method] if registry::find(method).is_some() => {
-            diagnostic.hint(format!("operators are functions: write `{method}(p, ...)` instead of `p.{method}(...)`"))
-        }
-        [unknown] if diagnostic.code == codes::UNDEFINED_NAME => match registry::known_as(unknown) {
-            Some(operator) => diagnostic.hint(format!("the operator is called `{operator}`")),
-            None => diagnostic.hint(
-                "operators are listed by `exo help operators`; names of packs are imported: `from PACK import NAME`",
-            ),
-        },
-        _ => diagnostic,
+/// What a user is told about an error of the evaluator.
+pub(crate) fn words(error: &starlark::Error, written: &str) -> Words {
+    let text = inner(error).to_string();
+    if let ErrorKind::Fail(_) = error.kind() {
+        return Words { message: text.strip_prefix("fail:").unwrap_or(&text).trim().to_string(), hint: None };
     }
+    let first = text.lines().next().unwrap_or("evaluation failed");
+    let frames = error.call_stack().clone().into_frames();
+    let callee = frames.last().map(|frame| written_name(&frame.name));
+    let origin = Origin { written, callee: callee.as_deref(), parameters: &manual::parameters };
+    wording::of(first, &origin).unwrap_or_else(|| Words { message: lower_first(first), hint: None })
 }
 
 /// What `fail(...)` said: its first line is the message, the others explain.
@@ -182,7 +201,8 @@ fn failed_on_purpose(text: &str) -> Diagnostic {
 
 fn code_of(error: &starlark::Error) -> Code {
     match error.kind() {
-        ErrorKind::Parser(_) => codes::SYNTAX,
+        // `int("x")` counts as parsing too.
+        ErrorKind::Parser(_) if error.call_stack().is_empty() => codes::SYNTAX,
         ErrorKind::Scope(_) => codes::UNDEFINED_NAME,
         _ => codes::HOST,
     }

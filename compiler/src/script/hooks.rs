@@ -12,10 +12,12 @@ use starlark::values::structs::AllocStruct;
 use starlark::values::tuple::TupleRef;
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::hardware::extern_function::ExternFunction;
 use crate::hardware::memory::{Hooks, Memory, MemoryQuestion};
-use crate::script::errors::as_refusal;
+use crate::script::errors::{as_refusal, words};
 use crate::script::host::Host;
 use crate::script::values::words::{ExternValue, MemoryValue};
+use crate::script::wording::{Words, kind};
 use crate::symbol::Identity;
 
 /// Remembers the functions of a memory or extern made in the module that is being evaluated.
@@ -83,15 +85,21 @@ impl<'v> ScriptHooks<'_, 'v, '_, '_> {
         DictRef::from_value(functions)?.get_str(name)
     }
 
-    fn call(&self, what: &str, function: Value<'v>, positional: &[Value<'v>]) -> Result<String, Refusal> {
+    /// `called` shows the call, for messages.
+    fn call(&self, what: &str, called: &str, function: Value<'v>, positional: &[Value<'v>]) -> Result<String, Refusal> {
         let mut eval = self.eval.borrow_mut();
         let result = eval.eval_function(function, positional, &[]).map_err(|error| match as_refusal(&error) {
             Some(refusal) => refusal.clone(),
-            None => refusal(what, error.without_diagnostic().to_string()),
+            None => {
+                let Words { message, hint } = words(&error, "");
+                let refusal = refusal(what, message);
+                hint.into_iter().fold(refusal, Refusal::hint).hint(format!("it is called as `{called}`"))
+            }
         })?;
         match result.unpack_str() {
             Some(text) => Ok(text.to_string()),
-            None => Err(refusal(what, format!("it must return a string, not {}", result.get_type()))),
+            None => Err(refusal(what, format!("it must return a text of C, not {}", kind(result.get_type())))
+                .hint(format!("it is called as `{called}`"))),
         }
     }
 }
@@ -136,29 +144,47 @@ impl Hooks for ScriptHooks<'_, '_, '_, '_> {
                 vec![nowhere, heap.alloc(*lhs), heap.alloc(*rhs)]
             }
         };
-        self.call(&format!("`{name}` of memory `{}`", memory.name()), found, &arguments).map(Some)
+        let called = call_of(question);
+        self.call(&format!("`{name}` of memory `{}`", memory.name()), called, found, &arguments).map(Some)
     }
 
-    fn extern_call(&self, function: Identity, arguments: &[String], c_type: &str) -> Result<String, Refusal> {
-        let Some(code) = self.function(function, "c") else {
-            return Err(refusal("extern", "it has no `c` function".into()));
+    fn extern_call(&self, function: &ExternFunction, arguments: &[String], c_type: &str) -> Result<String, Refusal> {
+        let what = format!("`c` of extern `{}`", function.name);
+        let Some(code) = self.function(function.identity, "c") else {
+            return Err(refusal(&what, "there is no such function".into()));
         };
         let heap = self.eval.borrow().heap();
         let arguments = heap.alloc(AllocList(arguments.iter().map(String::as_str)));
-        self.call("`c` of an extern", code, &[arguments, heap.alloc(c_type)])
+        self.call(&what, "c(args, prim_type)", code, &[arguments, heap.alloc(c_type)])
     }
 
-    fn extern_global(&self, function: Identity, c_type: &str) -> Result<String, Refusal> {
-        match self.function(function, "globals").filter(|globals| !globals.is_none()) {
+    fn extern_global(&self, function: &ExternFunction, c_type: &str) -> Result<String, Refusal> {
+        match self.function(function.identity, "globals").filter(|globals| !globals.is_none()) {
             None => Ok(String::new()),
             Some(globals) => match globals.unpack_str() {
                 Some(text) => Ok(text.to_string()),
                 None => {
                     let c_type = self.eval.borrow().heap().alloc(c_type);
-                    self.call("`globals` of an extern", globals, &[c_type])
+                    let what = format!("`globals` of extern `{}`", function.name);
+                    self.call(&what, "globals(prim_type)", globals, &[c_type])
                 }
             },
         }
+    }
+}
+
+/// How a function of a memory is called.
+fn call_of(question: &MemoryQuestion<'_>) -> &'static str {
+    match question {
+        MemoryQuestion::Global => "global_()",
+        MemoryQuestion::Alloc { chunk: None, .. } => "alloc(name, prim_type, shape, srcinfo)",
+        MemoryQuestion::Alloc { chunk: Some(_), .. } => "alloc(name, prim_type, shape, srcinfo, chunk)",
+        MemoryQuestion::Free { chunk: None, .. } => "free(name, prim_type, shape, srcinfo)",
+        MemoryQuestion::Free { chunk: Some(_), .. } => "free(name, prim_type, shape, srcinfo, chunk)",
+        MemoryQuestion::Window { .. } => "window(basetyp, baseptr, indices, strides, srcinfo)",
+        MemoryQuestion::Read { .. } => "read(place)",
+        MemoryQuestion::Write { .. } => "write(srcinfo, lhs, rhs)",
+        MemoryQuestion::Reduce { .. } => "reduce(srcinfo, lhs, rhs)",
     }
 }
 

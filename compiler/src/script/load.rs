@@ -17,7 +17,7 @@ use crate::script::define::{DefineValue, REFUSED_DEFINITION};
 use crate::script::host::{Host, Source};
 use crate::script::quote::QuoteValue;
 use crate::script::values::modules::ModuleFunction;
-use crate::script::{errors, hooks, prelude};
+use crate::script::{errors, hooks, prelude, wording};
 use crate::source::{ModuleId, Span};
 use crate::syntax::module::{self, Import, ImportedName, ImportedNames, SplitModule, source_name};
 use crate::world::ImportError;
@@ -290,13 +290,23 @@ fn evaluate(
         // A refused definition explains whatever failed after it, so it comes first, and alone where it was used.
         let mut all = refused_definitions(host, refused_before);
         if !all.is_empty() {
-            diagnostics.retain(|diagnostic| !diagnostic.message.contains(REFUSED_DEFINITION));
+            let tells = |diagnostic: &Diagnostic| {
+                let message = &diagnostic.message;
+                !message.contains(wording::REFUSED) && !message.contains(REFUSED_DEFINITION)
+            };
+            diagnostics.retain(|diagnostic| tells(diagnostic) && !is_among(diagnostic, &all));
         }
         all.append(&mut diagnostics);
         all
     })?;
     let refused = refused_definitions(host, refused_before);
     if refused.is_empty() { Ok(module) } else { Err(refused) }
+}
+
+/// Whether the same is said already of the same place: every use of a refused definition is refused like it.
+fn is_among(diagnostic: &Diagnostic, all: &[Diagnostic]) -> bool {
+    let place = |diagnostic: &Diagnostic| diagnostic.primary.as_ref().map(|label| (label.span.start, label.span.end));
+    all.iter().any(|known| known.message == diagnostic.message && place(known) == place(diagnostic))
 }
 
 fn refused_definitions(host: &Host, from: usize) -> Vec<Diagnostic> {

@@ -32,6 +32,7 @@ use crate::script::values::operator::OperatorValue;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::quotes::SliceValue;
 use crate::script::values::words::{ExternValue, FormattedValue, MemoryValue, MissingValue, PrecisionValue};
+use crate::script::wording::kind;
 use crate::symbol::Identity;
 
 /// The part of the prelude that is written in host code.
@@ -183,7 +184,7 @@ fn natives(builder: &mut GlobalsBuilder) {
             .map(|value| match CursorValue::from_value(*value) {
                 Some(cursor) => Ok(cursor.0.clone()),
                 None => {
-                    let message = format!("holes are filled by expression cursors, not by {}", value.get_type());
+                    let message = format!("holes are filled by expression cursors, not by {}", kind(value.get_type()));
                     let diagnostic = Diagnostic::error(codes::ARGUMENT, message);
                     Err(refused(Refusal::new(RefusalKind::Argument, "FormattedExprStr", diagnostic)))
                 }
@@ -192,8 +193,35 @@ fn natives(builder: &mut GlobalsBuilder) {
         Ok(FormattedValue { text: text.to_string(), holes })
     }
 
-    /// A memory of user code; the C text comes from its functions. `fill` and `drain`: C templates for conformance tests,
-    /// between a buffer `{register}` and dense `{elements}`, `{count}` of them, of extents `{d0}`, `{d1}`.
+    /// A memory: where a buffer lives, and how C declares, addresses, reads and writes it there.
+    ///
+    /// Its functions return C as text. They are called when C is generated, once for each buffer or access, and
+    /// may refuse with `refuse(message, kind = "memory")`:
+    ///
+    ///     alloc(name, prim_type, shape, srcinfo)    the declaration of a buffer, a statement
+    ///     free(name, prim_type, shape, srcinfo)     the statement that gives it back, or ""
+    ///     window(basetyp, baseptr, indices, strides, srcinfo)
+    ///                                               the element at `indices` as an lvalue
+    ///     read(place)                               the value of that element
+    ///     write(srcinfo, lhs, rhs)                  the statement for `lhs = rhs`
+    ///     reduce(srcinfo, lhs, rhs)                 the statement for `lhs += rhs`
+    ///     global_()                                 C that a file needs once; a text will do
+    ///
+    /// `name`, `baseptr`, `place`, `lhs` and `rhs` are C as text; `prim_type` is the C type of an element, such
+    /// as "float"; `shape`, `indices` and `strides` are lists of C expressions as text, outermost dimension
+    /// first, so that an extent of eight is "8". `basetyp` is a record: `basetyp.ctype` is the C type, and
+    /// `basetyp.is_win` says whether `baseptr` is a window struct with `.data` and `.strides`. `srcinfo` is
+    /// kept for code from Exo and is empty.
+    ///
+    /// A function that is left out is taken from `base`. Without one, buffers cannot be allocated, and single
+    /// elements not be written; without `window`, `baseptr` is a pointer or an array with row-major strides.
+    /// `can_read = True` lets plain C read single elements, by `read` where there is one.
+    ///
+    /// With `base = StaticMemory` buffers take numbered places, `capacity` of them: `alloc` and `free` get the
+    /// number as a fifth argument.
+    ///
+    /// `fill` and `drain` are for conformance tests: C templates that copy between a buffer `{register}` and
+    /// dense `{elements}`, `{count}` of them, of extents `{d0}`, `{d1}`.
     fn memory<'v>(
         name: &str,
         #[starlark(require = named, default = NoneOr::None)] alloc: NoneOr<Value<'v>>,
@@ -249,7 +277,22 @@ fn natives(builder: &mut GlobalsBuilder) {
         Ok(value)
     }
 
-    /// A scalar C function of user code. `c(args, ctype)` gives the call, `globals` C text (or a function of the type).
+    /// A scalar C function that object code may call in expressions.
+    ///
+    /// `c` returns the call as a C expression. `globals` is C that a file needs once for each element type, a
+    /// text or a function:
+    ///
+    ///     c(args, prim_type)      args: the arguments as C expressions
+    ///     globals(prim_type)      prim_type: the C type of the elements, such as "float"
+    ///
+    /// All arguments and the result have the precision of the place where the call stands. `arity` is the
+    /// number of arguments; left out, any number is taken. `typecheck` is accepted for code from Exo and not
+    /// called.
+    ///
+    /// An extern means a pure function of its arguments, and nothing else is known of it. Operators move calls
+    /// as they move any value; `check_equal` and `claim` take it as an unknown function, so that two procs are
+    /// equal only where they call it with equal arguments. `check_c` cannot know its values and says so. That
+    /// the C is such a function, without effects, is for its author to see to.
     fn r#extern<'v>(
         #[starlark(require = pos)] name: &str,
         #[starlark(require = named)] c: Value<'v>,

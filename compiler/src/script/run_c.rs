@@ -6,7 +6,7 @@ use std::sync::Arc;
 use starlark::eval::Evaluator;
 use starlark::values::Value;
 
-use crate::codegen::{self, Options, harness};
+use crate::codegen::{Options, harness};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::config::FieldType;
 use crate::hardware::precision::Precision;
@@ -14,13 +14,13 @@ use crate::interpret::draw::{Given, Setting};
 use crate::interpret::frame::ControlValue;
 use crate::interpret::random::Random;
 use crate::interpret::rounded::MachineValue;
-use crate::interpret::{self, DEFAULT_BUDGET, Inputs, Outputs, Rounded};
+use crate::interpret::{self, DEFAULT_BUDGET, Outputs, Rounded};
 use crate::loop_ir::{ArgType, Control, Proc};
 use crate::schedule::Procedure;
 use crate::script::errors::refused;
 use crate::script::host::Host;
 use crate::script::{build, c_text};
-use crate::world::{CMachine, CProgram, CRun, CRunner};
+use crate::world::{CMachine, CProgram, CRun};
 
 /// Runs of one proc when the test does not name sizes.
 const DRAWS: u64 = 3;
@@ -104,7 +104,20 @@ fn combinations(proc: &Proc, sizes: &BTreeMap<String, Vec<i64>>) -> Result<Vec<G
     }
 }
 
-/// Compiles a proc and runs it on drawn inputs, once for each entry of `given`.
+/// What one run of a proc must give, and how it is told apart from the others.
+struct Round {
+    sizes: String,
+    expected: Outputs<MachineValue>,
+}
+
+fn wrong_with(sizes: &str, diagnostic: Diagnostic) -> Outcome {
+    Outcome::Wrong(match sizes {
+        "" => diagnostic,
+        sizes => diagnostic.note(format!("with {sizes}")),
+    })
+}
+
+/// Compiles a proc once and runs it on drawn inputs, once for each entry of `given`, all in one program.
 pub(crate) fn run(
     host: &Host,
     proc: &Arc<Proc>,
@@ -117,61 +130,41 @@ pub(crate) fn run(
     };
     let options = Options { header_name: "kernel.h".to_string(), emulate: false, checked: false };
     let output = c_text::compile(std::slice::from_ref(proc), &options, eval)?;
-    let mut last = "nothing was run".to_string();
+    let malformed =
+        |message: String| Refusal::new(RefusalKind::Argument, "check_c", Diagnostic::error(codes::ARGUMENT, message));
+    let (mut rounds, mut all_inputs) = (Vec::new(), Vec::new());
     for (round, given) in given.iter().enumerate() {
         let mut random = Random::new(round as u64 + 1);
         let limit = 9 + 4 * round as i64;
         let Some(setting) = Setting::draw(&[proc], given, limit, &mut random) else {
-            let message = format!("no arguments were found that satisfy the asserts of `{}`", proc.name);
-            return Err(Refusal::new(RefusalKind::Argument, "check_c", Diagnostic::error(codes::ARGUMENT, message)));
+            return Err(malformed(format!("no arguments were found that satisfy the asserts of `{}`", proc.name)));
         };
         let inputs = setting.inputs(&Rounded, proc, &mut random);
-        match one_run(&*runner, proc, &output, machine, inputs)? {
-            Outcome::Agreed { runner } => last = runner,
-            Outcome::Wrong(diagnostic) => {
-                let sizes = interpret::compare::describe(&setting.controls(proc));
-                return Ok(Outcome::Wrong(match sizes.is_empty() {
-                    true => diagnostic,
-                    false => diagnostic.note(format!("with {sizes}")),
-                }));
+        all_inputs.push(inputs.clone());
+        let sizes = interpret::compare::describe(&setting.controls(proc));
+        match interpret::run(&Rounded, proc, inputs, DEFAULT_BUDGET) {
+            Ok(expected) => rounds.push(Round { sizes, expected }),
+            Err(fault) => {
+                let message = format!("`{}` goes wrong: {}", proc.name, fault.message);
+                let diagnostic = Diagnostic::error(codes::UNEQUAL, message).at(&fault.span, "here");
+                return Ok(wrong_with(&sizes, diagnostic));
             }
-            Outcome::Unavailable { reason } => return Ok(Outcome::Unavailable { reason }),
         }
     }
-    Ok(Outcome::Agreed { runner: last })
-}
-
-fn one_run(
-    runner: &dyn CRunner,
-    proc: &Arc<Proc>,
-    output: &codegen::Output,
-    machine: &Machine,
-    inputs: Inputs<MachineValue>,
-) -> Result<Outcome, Refusal> {
-    let malformed =
-        |message: String| Refusal::new(RefusalKind::Argument, "check_c", Diagnostic::error(codes::ARGUMENT, message));
-    let main = harness::program(proc, "kernel.h", &inputs).map_err(malformed)?;
-    let expected = match interpret::run(&Rounded, proc, inputs, DEFAULT_BUDGET) {
-        Ok(expected) => expected,
-        Err(fault) => {
-            let diagnostic =
-                Diagnostic::error(codes::UNEQUAL, format!("`{}` goes wrong: {}", proc.name, fault.message));
-            return Ok(Outcome::Wrong(diagnostic.at(&fault.span, "here")));
-        }
-    };
+    let main = harness::program(proc, "kernel.h", &all_inputs).map_err(malformed)?;
     let program = CProgram {
         files: vec![
-            ("kernel.h".to_string(), output.header.clone()),
-            ("kernel.c".to_string(), output.c.clone()),
+            ("kernel.h".to_string(), output.header),
+            ("kernel.c".to_string(), output.c),
             ("main.c".to_string(), main),
         ],
         flags: machine.flags.iter().cloned().chain(["-lm".to_string()]).collect(),
         machine: machine.runs_on.clone(),
     };
-    Ok(judge(proc, runner.run(&program), &expected))
+    Ok(judge(proc, runner.run(&program), &rounds))
 }
 
-fn judge(proc: &Proc, run: CRun, expected: &Outputs<MachineValue>) -> Outcome {
+fn judge(proc: &Proc, run: CRun, rounds: &[Round]) -> Outcome {
     let wrong = |message: String| Diagnostic::error(codes::UNEQUAL, message);
     match run {
         CRun::Unavailable { reason } => Outcome::Unavailable { reason },
@@ -179,18 +172,34 @@ fn judge(proc: &Proc, run: CRun, expected: &Outputs<MachineValue>) -> Outcome {
             let diagnostic = wrong(format!("the C of `{}` does not compile", proc.name));
             Outcome::Wrong(diagnostic.note(command).note(stderr))
         }
-        CRun::Ran { runner, exit_code: 0, stdout, .. } => match harness::parse(&String::from_utf8_lossy(&stdout)) {
-            Err(problem) => Outcome::Wrong(wrong(format!("the C of `{}` goes wrong: {problem}", proc.name))),
-            Ok(buffers) => match difference(proc, expected, &buffers) {
-                None => Outcome::Agreed { runner },
-                Some(difference) => {
-                    Outcome::Wrong(wrong(format!("the C of `{}` computes something else", proc.name)).note(difference))
+        CRun::Ran { runner, exit_code, stdout, stderr } => {
+            let stdout = String::from_utf8_lossy(&stdout);
+            let mut printed = harness::runs(&stdout);
+            for round in rounds {
+                match harness::parse(printed.next().unwrap_or_default()) {
+                    Ok(buffers) => {
+                        if let Some(difference) = difference(proc, &round.expected, &buffers) {
+                            let message = format!("the C of `{}` computes something else", proc.name);
+                            return wrong_with(&round.sizes, wrong(message).note(difference));
+                        }
+                    }
+                    Err(_) if exit_code != 0 => {
+                        let message = format!("the C of `{}` ended with code {exit_code} on {runner}", proc.name);
+                        return wrong_with(&round.sizes, wrong(message).note(stderr));
+                    }
+                    Err(problem) => {
+                        let message = format!("the C of `{}` goes wrong: {problem}", proc.name);
+                        return wrong_with(&round.sizes, wrong(message));
+                    }
                 }
-            },
-        },
-        CRun::Ran { runner, exit_code, stderr, .. } => {
-            let diagnostic = wrong(format!("the C of `{}` ended with code {exit_code} on {runner}", proc.name));
-            Outcome::Wrong(diagnostic.note(stderr))
+            }
+            match exit_code {
+                0 => Outcome::Agreed { runner },
+                _ => {
+                    let message = format!("the C of `{}` ended with code {exit_code} on {runner}", proc.name);
+                    Outcome::Wrong(wrong(message).note(stderr))
+                }
+            }
         }
     }
 }
@@ -239,3 +248,7 @@ fn agree(want: &MachineValue, have: &MachineValue, precision: Precision) -> bool
         _ => false,
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;

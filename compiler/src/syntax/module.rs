@@ -119,16 +119,38 @@ pub fn split(file: &Arc<SourceFile>) -> Result<SplitModule, Vec<Diagnostic>> {
     host::split(file, &parsed_body(file)?)
 }
 
+/// The errors that are no consequence of one before: the first of each statement at the top level.
+fn independent(text: &str, errors: impl Iterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+    let mut kept: Vec<(usize, Diagnostic)> = Vec::new();
+    for error in errors {
+        let at = error.primary.as_ref().map_or(0, |label| label.span.start as usize);
+        let before = text.get(..at).unwrap_or(text);
+        let starts =
+            before.match_indices('\n').map(|(end, _)| end + 1).filter(|start| is_statement_start(text, *start));
+        let statement = starts.last().unwrap_or(0);
+        // That the text ends too soon follows from whatever was not closed.
+        let is_at_end = text.get(at..).is_none_or(|rest| rest.trim().is_empty());
+        if kept.iter().all(|(known, _)| *known != statement && !is_at_end) {
+            kept.push((statement, error));
+        }
+    }
+    kept.into_iter().map(|(_, error)| error).collect()
+}
+
+fn is_statement_start(text: &str, line: usize) -> bool {
+    text.get(line..).and_then(|rest| rest.chars().next()).is_some_and(|first| !first.is_whitespace() && first != '#')
+}
+
 /// The statements of a module.
 ///
 /// # Errors
-/// All syntax errors of the text.
+/// The syntax errors of the text.
 pub(crate) fn parsed_body(file: &Arc<SourceFile>) -> Result<Vec<Stmt>, Vec<Diagnostic>> {
     nesting::check(file).map_err(|error| vec![error])?;
     let options = ruff_python_parser::ParseOptions::from(ruff_python_parser::Mode::Module);
     let parsed = ruff_python_parser::parse_unchecked(&file.text, options);
     if !parsed.errors().is_empty() {
-        return Err(parsed.errors().iter().map(|error| syntax_error(file, error)).collect());
+        return Err(independent(&file.text, parsed.errors().iter().map(|error| syntax_error(file, error))));
     }
     let Some(module) = parsed.try_into_module() else { return Err(Vec::new()) };
     Ok(module.into_syntax().body.into_iter().collect())

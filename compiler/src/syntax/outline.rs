@@ -27,6 +27,8 @@ pub struct Item {
     pub kind: ItemKind,
     /// `name(parameters)` as written, on one line; for a value, what it is made with (`memory(…)`), if a call makes it.
     pub signature: String,
+    /// What callers of a proc or instruction must hold to: its asserts, each as written, on one line.
+    pub asserts: Vec<String>,
     /// First line of the docstring; empty when there is none.
     pub summary: String,
 }
@@ -50,7 +52,8 @@ pub fn outline(file: &Arc<SourceFile>) -> Result<Outline, Vec<Diagnostic>> {
             Stmt::FunctionDef(function) => function_item(file, function),
             Stmt::ClassDef(class) => {
                 let signature = class.name.to_string();
-                Item { name: signature.clone(), kind: ItemKind::Config, signature, summary: docstring(&class.body) }
+                let summary = docstring(&class.body);
+                Item { name: signature.clone(), kind: ItemKind::Config, signature, asserts: Vec::new(), summary }
             }
             Stmt::Assign(assign) => match assign.targets.as_slice() {
                 [Expr::Name(name)] => value_item(file, name.id.as_str(), &assign.value),
@@ -78,7 +81,19 @@ fn function_item(file: &SourceFile, function: &StmtFunctionDef) -> Item {
     let name = function.name.to_string();
     let kind = function.decorator_list.iter().find_map(decorated).unwrap_or(ItemKind::Function);
     let signature = format!("{name}{}", text(file, &*function.parameters));
-    Item { name, kind, signature, summary: docstring(&function.body) }
+    let asserts = match kind {
+        ItemKind::Proc | ItemKind::Instruction => asserts(file, &function.body),
+        ItemKind::Function | ItemKind::Config | ItemKind::Value => Vec::new(),
+    };
+    Item { name, kind, signature, asserts, summary: docstring(&function.body) }
+}
+
+fn asserts(file: &SourceFile, body: &[Stmt]) -> Vec<String> {
+    let assert = |statement: &Stmt| match statement {
+        Stmt::Assert(assert) => Some(text(file, &*assert.test)),
+        _ => None,
+    };
+    body.iter().filter_map(assert).collect()
 }
 
 fn decorated(decorator: &Decorator) -> Option<ItemKind> {
@@ -99,7 +114,13 @@ fn value_item(file: &SourceFile, name: &str, value: &Expr) -> Item {
         Expr::Call(call) => format!("{name} = {}(…)", text(file, &*call.func)),
         _ => name.to_string(),
     };
-    Item { name: name.to_string(), kind: ItemKind::Value, signature: made_with, summary: String::new() }
+    Item {
+        name: name.to_string(),
+        kind: ItemKind::Value,
+        signature: made_with,
+        asserts: Vec::new(),
+        summary: String::new(),
+    }
 }
 
 fn docstring(body: &[Stmt]) -> String {
@@ -147,6 +168,15 @@ mod tests {
         let expected: Vec<_> = expected.map(|(a, b, c)| (a.to_string(), b, c.to_string())).to_vec();
         assert_eq!(found, expected);
         assert_eq!(outline(&SourceFile::new("m.exo", text)).unwrap().summary, "Some vectors. And more.");
+    }
+
+    #[test]
+    fn asserts_are_what_callers_hold_to() {
+        let text =
+            "@proc\ndef f(n: size):\n    assert n >  4\n    assert n % 4 == 0\n    pass\ndef g(n):\n    assert n\n";
+        let outline = outline(&SourceFile::new("m.exo", text)).unwrap();
+        assert_eq!(outline.items[0].asserts, ["n > 4", "n % 4 == 0"]);
+        assert!(outline.items[1].asserts.is_empty());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::typecheck::captures::HostValue;
 use crate::typecheck::checker::{Checked, Checker, Reported};
 use crate::typecheck::literal::Position;
 use crate::typecheck::negation::{negated, unequal};
+use crate::typecheck::remedies;
 use crate::typecheck::scope::{Binding, Meaning};
 
 /// Nesting that one definition may have; deeper trees would overflow the stack of recursive walks.
@@ -217,7 +218,9 @@ impl Checker<'_> {
         }
         let mut diagnostic = Diagnostic::error(codes::UNDEFINED_NAME, format!("`{text}` is not defined"))
             .at(&self.span(node), "not found in this proc or in the host code around it");
-        if let Some(similar) = self.scope.similar(text) {
+        if let Some(remedy) = remedies::of(text) {
+            diagnostic = diagnostic.hint(remedy);
+        } else if let Some(similar) = self.scope.similar(text) {
             diagnostic = diagnostic.hint(format!("there is a similar name: `{similar}`"));
         }
         Err(self.report(diagnostic))
@@ -439,7 +442,7 @@ impl Checker<'_> {
                 codes::CALL,
                 &*call.func,
                 format!("`{text}` is {}, not an extern", other.describe()),
-                "only externs (`sin`, `relu`, ...) may be called in an expression",
+                remedies::of(text).unwrap_or("only externs (`sin`, `relu`, ...) may be called in an expression"),
             ),
             None => self.undefined(&call.func, &call.func),
         }

@@ -16,7 +16,7 @@ pub(super) fn build(matcher: &mut Matcher<'_>, system: &System, chosen: &[Choice
         let argument = match &arg.ty {
             ArgType::Control(control @ (Control::Bool | Control::Stride)) => match matcher.opaque.get(&at) {
                 Some(expr) => expr.clone(),
-                None if *control == Control::Bool => build::boolean(false),
+                None if *control == Control::Bool && callee.instr.is_none() => build::boolean(false),
                 None => return Err(Mismatch::new(format!("nothing in the block stands for `{}`", arg.name))),
             },
             ArgType::Control(Control::Int | Control::Size | Control::Index) => {
@@ -61,7 +61,8 @@ fn window(
     Ok(accesses)
 }
 
-/// The system with every unknown fixed. What nothing depends on may be anything: a size becomes 1, the rest 0.
+/// The system with every unknown fixed. What nothing depends on may be anything: a size becomes 1, the rest 0. The text of
+/// an instruction may depend on more than its body does, so that it gets no made-up argument.
 fn settled(matcher: &Matcher<'_>, system: &System, chosen: &[Choice]) -> Result<System, Mismatch> {
     let mut system = system.clone();
     let unsolvable = || Mismatch::new("the equations have no integer solution");
@@ -71,7 +72,11 @@ fn settled(matcher: &Matcher<'_>, system: &System, chosen: &[Choice]) -> Result<
     };
     for (at, arg) in matcher.callee.args.iter().enumerate() {
         let unknown = Affine::term(Term::Unknown(at));
+        let number = matches!(arg.ty, ArgType::Control(Control::Int | Control::Size | Control::Index));
         if matches!(arg.ty, ArgType::Control(_)) && system.resolve(&unknown).as_ref() == Some(&unknown) {
+            if number && matcher.callee.instr.is_some() && !matcher.speaks_of(at) {
+                return Err(Mismatch::new(format!("nothing in the block says what `{}` is", arg.name)));
+            }
             fix(&mut system, at, i128::from(arg.ty == ArgType::Control(Control::Size)))?;
         }
     }

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Mismatch;
 use super::affine::{Affine, Atoms, Term};
 use super::shape::same_number;
+use super::{Mismatch, ranks};
 use crate::hardware::config::ConfigField;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::{self, Substitution};
@@ -74,6 +74,13 @@ impl<'a> Matcher<'a> {
             buffers: BTreeMap::new(),
             opaque: BTreeMap::new(),
         }
+    }
+
+    /// Whether an index, a bound or a condition of the block says something about an integer parameter.
+    pub(super) fn speaks_of(&self, formal: usize) -> bool {
+        let accesses = self.buffers.values().flat_map(|buffer| &buffer.accesses);
+        let indices = accesses.flat_map(|access| &access.callee);
+        self.equations.iter().chain(indices).any(|form| form.terms.contains_key(&Term::Unknown(formal)))
     }
 
     /// What the block binds disappears behind the call, so nothing after the block may use it.
@@ -254,7 +261,11 @@ impl<'a> Matcher<'a> {
         let first = !self.buffers.contains_key(&at);
         let shape = self.caller.shape(b).ok_or_else(|| Mismatch::new(format!("`{b}` is not a buffer")))?;
         self.meet(at, b, shape.len())?;
-        if first { self.shapes(ty, &shape, b) } else { Ok(()) }
+        if !first {
+            return Ok(());
+        }
+        let formal = self.callee.args.get(at).map(|arg| arg.name.name()).unwrap_or_default();
+        self.shapes(ty, &shape, b).map_err(|mismatch| ranks::whole(mismatch, formal, ty, b, shape.len()))
     }
 
     fn shapes(&mut self, f: &DataType, b: &[Expr], name: &Sym) -> Matched {
@@ -274,7 +285,7 @@ impl<'a> Matcher<'a> {
             let callee = fidx.iter().map(|e| self.callee_form(e)).collect::<Result<Vec<_>, _>>()?;
             let caller = bidx.iter().map(|e| self.caller_form(e)).collect::<Result<Vec<_>, _>>()?;
             if callee.len() > caller.len() {
-                return Err(Mismatch::new(format!("`{b}` has fewer dimensions than `{f}`")));
+                return Err(ranks::too_few(f, &ty, b, caller.len()));
             }
             self.meet(at, b, bidx.len())?.accesses.push(WindowedAccess { callee, caller });
             return Ok(());

@@ -19,7 +19,7 @@ fn unified(text: &str, parent: &[usize], lo: usize, hi: usize) -> Result<Vec<Str
     }
     found
         .map(|all| all.iter().map(|args| args.iter().map(|e| names.expr(e)).collect::<Vec<_>>().join(", ")).collect())
-        .map_err(|mismatch| mismatch.0)
+        .map_err(|mismatch| mismatch.reason)
 }
 
 fn first(text: &str, parent: &[usize], lo: usize, hi: usize) -> String {
@@ -295,7 +295,7 @@ def p(m: size, x: f32[m, 8], y: f32[m, 8]):
 #[test]
 fn unused_parameters_get_a_harmless_value() {
     let text = r#"
-@instr("lazy")
+@proc
 def lazy(n: size, k: index, b: bool, d: [f32][8]):
     for i in seq(0, 8):
         d[i] = 0.0
@@ -305,6 +305,28 @@ def p(x: f32[8]):
         x[i] = 0.0
 "#;
     assert_eq!(first(text, &[], 0, 1), "1, 0, False, x[0:8]");
+}
+
+#[test]
+fn the_text_of_an_instruction_gets_no_argument_that_was_made_up() {
+    let text = r#"
+@instr("lazy({N})")
+def lazy(n: size, d: [f32][8]):
+    for i in seq(0, 8):
+        d[i] = 0.0
+@proc
+def p(x: f32[8]):
+    for i in seq(0, 8):
+        x[i] = 0.0
+"#;
+    assert_eq!(unified(&text.replace("{N}", "{n}"), &[], 0, 1).unwrap_err(), "nothing in the block says what `n` is");
+    // The extent of a window that no access reaches the end of says nothing either.
+    let open = text
+        .replace("[f32][8]", "[f32][n]")
+        .replace("    for i in seq(0, 8):\n        d", "    assert n >= 8\n    for i in seq(0, 8):\n        d");
+    assert!(unified(&open, &[], 0, 1).is_err());
+    let flag = text.replace("n: size", "n: bool");
+    assert_eq!(unified(&flag, &[], 0, 1).unwrap_err(), "nothing in the block stands for `n`");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use exo_index::version::Version;
 use serde_json::Value;
 use sqlx::{AnyConnection, Row as _};
 
+use super::bump::{Bump, Required};
 use super::bundled::Bundled;
 use super::examination::{Examined, diagnostic};
 use super::verification::{Found, api_digest, surface};
@@ -82,51 +83,12 @@ pub(crate) async fn reasons_against(
     Ok(reasons)
 }
 
-/// How far a version must be raised over the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Bump {
-    Patch,
-    Minor,
-    Major,
-}
-
-impl Bump {
-    /// The word of the protocol.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Patch => "patch",
-            Self::Minor => "minor",
-            Self::Major => "major",
-        }
-    }
-
-    /// What changed names ask for.
-    fn required(old: &BTreeSet<String>, new: &BTreeSet<String>) -> Self {
-        match (old.is_subset(new), new.is_subset(old)) {
-            (true, true) => Self::Patch,
-            (true, false) => Self::Minor,
-            (false, _) => Self::Major,
-        }
-    }
-
-    /// What a version is raised by. Before 1.0, the second number counts as the first does after it.
-    fn between(old: &Version, new: &Version) -> Self {
-        match (old.major() == new.major(), old.minor() == new.minor()) {
-            (false, _) => Self::Major,
-            (true, false) if old.major() == 0 => Self::Major,
-            (true, false) => Self::Minor,
-            (true, true) if old.major() == 0 => Self::Minor,
-            (true, true) => Self::Patch,
-        }
-    }
-}
-
-/// The bump that a version needs over the newest one before it, and whether it has it. `None` for a first version.
+/// The bump that a version needs over the newest one before it, and how far it is raised. `None` for a first version.
 pub(crate) async fn bump(
     rows: &mut AnyConnection,
     pack: &Examined,
     found: &Found,
-) -> Result<Option<(Bump, bool)>, Failure> {
+) -> Result<Option<(Required, Bump)>, Failure> {
     let mut before: Option<(Version, BTreeSet<String>)> = None;
     for row in sqlx::query("SELECT version, surface FROM versions WHERE name = $1")
         .bind(pack.declared.name.as_str().to_owned())
@@ -138,10 +100,8 @@ pub(crate) async fn bump(
             before = Some((version, row.try_get::<String, _>("surface")?.lines().map(str::to_owned).collect()));
         }
     }
-    Ok(before.map(|(version, old)| {
-        let required = Bump::required(&old, &surface(found));
-        (required, Bump::between(&version, &pack.declared.version) >= required)
-    }))
+    Ok(before
+        .map(|(version, old)| (Required::by(&old, &surface(found)), Bump::between(&version, &pack.declared.version))))
 }
 
 /// Writes the rows of a version; gives its index entry.
@@ -289,31 +249,4 @@ async fn pack_row(
         .execute(rows)
         .await?;
     Ok(())
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bumps() {
-        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
-        assert_eq!(Bump::required(&set(&["a"]), &set(&["a"])), Bump::Patch);
-        assert_eq!(Bump::required(&set(&["a"]), &set(&["a", "b"])), Bump::Minor);
-        assert_eq!(Bump::required(&set(&["a", "b"]), &set(&["a", "c"])), Bump::Major);
-        for (old, new, bump) in [
-            ("1.0.0", "1.0.1", Bump::Patch),
-            ("1.0.0", "1.1.0", Bump::Minor),
-            ("1.0.0", "2.0.0", Bump::Major),
-            ("0.1.0", "0.2.0", Bump::Major),
-            ("0.1.0", "0.1.1", Bump::Minor),
-        ] {
-            assert_eq!(
-                Bump::between(&Version::parse(old).unwrap(), &Version::parse(new).unwrap()),
-                bump,
-                "{old} {new}"
-            );
-        }
-    }
 }

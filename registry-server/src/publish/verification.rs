@@ -40,6 +40,7 @@ pub(crate) struct Found {
     pub(crate) targets: Vec<String>,
     pub(crate) waived: Vec<String>,
     pub(crate) raw_c_digest: Option<String>,
+    pub(crate) offers: Vec<String>,
     /// The template of each instruction and what it needs at the head of a file, in the order of `instructions`.
     pub(crate) templates: Vec<(String, String)>,
     pub(crate) c_modules: Vec<String>,
@@ -218,7 +219,7 @@ fn lay_out(folder: &Path, laid: &[Laid], exo: &Version) -> Result<String, Failur
     let tree = trees.remove(own.name.as_str());
     let request = json!({
         "subject": {
-            "format": 1, "pack": own.name.as_str(), "version": own.version.to_string(), "tree": tree, "dependencies": trees,
+            "format": 2, "pack": own.name.as_str(), "version": own.version.to_string(), "tree": tree, "dependencies": trees,
             "exo": exo.to_string(), "checker": "", "checker_digest": "", "solver": "",
         },
         "id": id(&own.name), "packs": packs, "steps": 200_000_000u64, "heap_bytes": 1u64 << 30, "call_depth": 200,
@@ -282,11 +283,13 @@ fn judge(pack: &Examined, answer: Answer) -> Result<Found, NoVerdict> {
     }
 }
 
-/// The names that others see, which decide what bump a change needs.
+/// What others may use, which decides what bump a change needs: see [`super::bump`].
 pub(crate) fn surface(found: &Found) -> BTreeSet<String> {
     let named = |kind: &str, names: &[String]| names.iter().map(|name| format!("{kind} {name}")).collect::<Vec<_>>();
-    let procs: Vec<String> = found.procs.iter().map(|(name, _)| format!("proc {name}")).collect();
-    [procs, named("instruction", &found.instructions), named("target", &found.targets)].into_iter().flatten().collect()
+    let public: Vec<String> = found.instructions.iter().filter(|name| !name.starts_with('_')).cloned().collect();
+    // In rows, each stands on a line of its own.
+    let offers = found.offers.iter().map(|line| line.replace('\n', " "));
+    offers.chain(named("instruction", &public)).chain(named("target", &found.targets)).collect()
 }
 
 /// The digest of procs, instructions and targets.

@@ -208,10 +208,11 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
         // Again under the lock: another publish may have come first.
         reasons.extend(admission::reasons_against(&mut turn, pack, &publish.login, &service.bundled).await?);
         let bump = admission::bump(&mut turn, pack, verified).await?;
-        if let Some((required, false)) = bump {
-            let message =
-                format!("names that others may use are gone or new: this needs a {} version", required.as_str());
-            reasons.push(diagnostic(&pack.declared, "bump", message, Some("raise `version` in Exo.toml further")));
+        if let Some((required, raised)) = &bump
+            && *raised < required.bump
+        {
+            let hint = Some("raise `version` in Exo.toml further");
+            reasons.push(diagnostic(&pack.declared, "bump", required.to_string(), hint));
         }
         if !reasons.is_empty() {
             continue;
@@ -226,7 +227,7 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
         access::note(&mut turn, &publish.login, "publish", pack.declared.name.as_str()).await?;
         answers.push(json!({
             "name": pack.declared.name.as_str(), "version": pack.declared.version.to_string(),
-            "required_bump": bump.map(|(required, _)| required.as_str()),
+            "required_bump": bump.map(|(required, _)| required.bump.as_str()),
             "verdict": (!publish.dry_run).then(|| digest.to_string()), "log": (!publish.dry_run).then_some(position),
         }));
     }

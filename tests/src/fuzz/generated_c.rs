@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use exo_compiler::codegen::{Options, compile, harness};
 use exo_compiler::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use exo_compiler::hardware::extern_function::ExternFunction;
 use exo_compiler::hardware::memory::{Hooks, Memory, MemoryQuestion};
 use exo_compiler::interpret::compare::describe;
 use exo_compiler::interpret::draw::{Given, Setting};
@@ -13,7 +14,6 @@ use exo_compiler::interpret::random::{Random, mix};
 use exo_compiler::interpret::{Rounded, run};
 use exo_compiler::loop_ir::Proc;
 use exo_compiler::print;
-use exo_compiler::symbol::Identity;
 
 use super::schedule::{Bench, Tally};
 
@@ -66,11 +66,11 @@ impl Hooks for NoHooks {
         Ok(None)
     }
 
-    fn extern_call(&self, _: Identity, _: &[String], _: &str) -> Result<String, Refusal> {
+    fn extern_call(&self, _: &ExternFunction, _: &[String], _: &str) -> Result<String, Refusal> {
         NoHooks::refuse()
     }
 
-    fn extern_global(&self, _: Identity, _: &str) -> Result<String, Refusal> {
+    fn extern_global(&self, _: &ExternFunction, _: &str) -> Result<String, Refusal> {
         NoHooks::refuse()
     }
 }
@@ -110,7 +110,7 @@ pub fn generated_c(
         };
         let sizes = describe(&setting.controls(&proc));
         let shown = |problem: String| shown(format!("with {sizes}: {problem}"));
-        let main = harness::program(&proc, "lib.h", &inputs).map_err(shown)?;
+        let main = harness::program(&proc, "lib.h", std::slice::from_ref(&inputs)).map_err(shown)?;
         write("main.c", &main)?;
         command(Command::new(compiler).args(FLAGS).args(["main.c", "lib.o", "-lm", "-o", "program"]), at)
             .map_err(shown)?;

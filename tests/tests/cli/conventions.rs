@@ -60,6 +60,39 @@ fn explain_and_help_answer_or_name_what_is_near() {
 }
 
 #[test]
+fn help_knows_the_packs_of_the_project() {
+    let sandbox = Sandbox::new();
+    let of = |version: &str| format!("# Tiles of {version}.\nX = 1\n");
+    for version in ["1.0.0", "2.0.0"] {
+        sandbox.pack("tiles", version, "", &[("src/lib.exo", &of(version))]);
+    }
+    sandbox.project("[dependencies]\ntiles = \"1\"\nnear = { path = \"../near\" }\n");
+    sandbox.write("near/Exo.toml", &exo_tests::command_line::manifest("near", "0.3.0", ""));
+    sandbox.write("near/src/lib.exo", "# Close by.\ndef go(p):\n    return p\n");
+    // The version that the project uses, the packs beside it, and itself.
+    sandbox.run(&["help", "tiles"]).exits(0).prints(&["tiles 1.0.0", "Tiles of 1.0.0."]);
+    sandbox.run(&["help", "near"]).exits(0).prints(&["near 0.3.0", "near: Close by.", "function     go(p)"]);
+    sandbox.run(&["help", "mine"]).exits(0).prints(&["mine 0.1.0", "value        answer"]);
+    sandbox.run(&["help", "naer"]).exits(2).says(&["no help about `naer`", "did you mean `near`"]);
+    // Where the project has mistakes, what is in the binary is explained nevertheless.
+    sandbox.write("work/Exo.toml", "[pack\n");
+    sandbox.run(&["help", "tiles"]).exits(0).prints(&["tiles 2.0.0"]);
+}
+
+#[test]
+fn help_explains_the_functions_of_the_prelude() {
+    let sandbox = Sandbox::new();
+    let signatures =
+        ["alloc(name, prim_type, shape, srcinfo)", "window(basetyp, baseptr, indices, strides, srcinfo)", "global_()"];
+    sandbox.run(&["help", "memory"]).exits(0).prints(&signatures);
+    sandbox.run(&["help", "extern"]).exits(0).prints(&["c(args, prim_type)", "globals(prim_type)", "pure function"]);
+    sandbox.run(&["help", "functions"]).exits(0).prints(&["attempt", "repeat", "target"]);
+    let page = sandbox.run(&["help", "repeat", "--format", "json"]).exits(0).json();
+    assert_eq!(page["signature"], "repeat(f, times = None)");
+    sandbox.run(&["help", "memroy"]).exits(2).says(&["did you mean `memory`"]);
+}
+
+#[test]
 fn mistakes_of_a_manifest_come_together_with_their_places() {
     let sandbox = Sandbox::new();
     sandbox.project("[dependencies]\nneon = \"1..2\"\n\n[verfy]\nallow-unsafe = []\n");

@@ -165,6 +165,8 @@ fn what_a_user_installs_is_what_authors_say() {
     ada.run(&["deprecate", "base", "--reason", "old", "--replacement", "next"])
         .exits(0)
         .prints(&["base is deprecated"]);
+    user.run(&["info", "base"]).exits(0).prints(&["deprecated: old; use `next`"]);
+    user.run(&["add", "base"]).exits(0).says(&["warning: `base` is deprecated: old; use `next`"]);
     ada.run(&["yank", "base@1.1.0", "--reason", "no good"]).exits(0);
     let against = ["base 1.1.0: yanked: no good", "base 1.1.0: deprecated: old; use `next`"];
     user.run(&["audit"]).exits(0).prints(&against);

@@ -81,6 +81,52 @@ fn packs_that_come_with_exo_need_not_be_published() {
     }
 }
 
+/// The whole way: a machine and a library are published from one home, and compose with a kernel of somebody else's into the
+/// same C in two others.
+#[test]
+fn what_is_published_builds_to_the_same_bytes_elsewhere() {
+    let server = Server::start();
+    let ada = author(&server, "ada");
+    for (name, kind) in [("toy-machine", "target"), ("blocking", "schedule")] {
+        ada.run(&["new", name, "--kind", kind]).exits(0);
+        let manifest = ada.read(&format!("work/{name}/Exo.toml"));
+        let kind_line = format!("kind = \"{kind}\"\n");
+        let ready = format!("{kind_line}description = \"For tests\"\nlicense = \"MIT\"\n");
+        ada.write(&format!("work/{name}/Exo.toml"), &manifest.replace(&kind_line, &ready));
+        ada.write(&format!("work/{name}/README.md"), "Made for a test of publishing.\n");
+        ada.run_in(name, &["publish"]).exits(0).prints(&[&format!("{name} 0.1.0 published"), "1 "]);
+    }
+    let users: Vec<Sandbox> = (0..2).map(|_| home(&server)).collect();
+    let c: Vec<String> = users
+        .iter()
+        .map(|user| {
+            user.run(&["new", "mine"]).exits(0);
+            user.run_in("mine", &["add", "toy-machine", "blocking"]).exits(0).prints(&["added toy-machine 0.1.0, blocking 0.1.0"]);
+            let manifest = user.read("work/mine/Exo.toml");
+            let line = manifest.lines().find(|line| line.starts_with("targets = ")).unwrap();
+            user.write("work/mine/Exo.toml", &manifest.replace(line, "targets = [\"toy_machine:target\"]"));
+            let library = "from blocking import block\n\n@proc\ndef saxpy(n: size, a: f32, x: f32[n], y: f32[n]):\n    for i in seq(0, n):\n        y[i] += a * x[i]\n\ndef schedule(p, target, factor = 4):\n    return block(p, \"i\", factor)\n";
+            user.write("work/mine/src/lib.exo", library);
+            std::fs::remove_dir_all(user.path("work/mine/tests")).unwrap();
+            user.run_in("mine", &["build"]).exits(0);
+            let mut files = Vec::new();
+            below(&user.path("work/mine/build"), &mut files);
+            files.sort();
+            let is_c = |path: &&std::path::PathBuf| path.extension().is_some_and(|end| end == "c" || end == "h");
+            files.iter().filter(is_c).map(|path| std::fs::read_to_string(path).unwrap()).collect()
+        })
+        .collect();
+    assert!(c[0].contains("for (") && c[0].contains("saxpy"), "{}", c[0]);
+    assert_eq!(c[0], c[1]);
+}
+
+fn below(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { below(&path, found) } else { found.push(path) }
+    }
+}
+
 #[test]
 fn refusals_say_what_to_do() {
     let server = Server::start();
@@ -89,14 +135,31 @@ fn refusals_say_what_to_do() {
         write_pack(&ada, "", name, version, "", library);
         ada.run(&["publish"])
     };
-    publish("1.0.0", "halide", "@proc\ndef f(x: f32):\n    x = 0.0\n").exits(0);
+    publish("1.0.0", "halide", "def tile(p, size):\n    return p\n").exits(0);
     let said = publish("1.0.0", "halide", "other = 1\n").exits(1);
     said.says(&["`halide 1.0.0` is published already, and not with what is here now", "raise `version` in Exo.toml"]);
     let said = publish("1.0.0", "ha1ide", "one = 1\n").exits(1);
     said.says(&["refuses `ha1ide`", "can be taken for `halide`", "choose a name", "nothing was published"]);
-    let said = publish("1.0.1", "halide", "@proc\ndef g(x: f32):\n    x = 0.0\n").exits(1);
-    said.says(&["needs a major version", "raise `version` in Exo.toml further"]);
-    publish("2.0.0", "halide", "@proc\ndef g(x: f32):\n    x = 0.0\n").exits(0).prints(&["at least a major version"]);
+    let said = publish("1.1.0", "halide", "def tile(p, width):\n    return p\n").exits(1);
+    said.says(&[
+        "needs a major version: `lib function tile(p, size)` is called differently",
+        "raise `version` in Exo.toml further",
+    ]);
+    publish("1.0.1", "halide", "def tile(p, size, tail = 1):\n    return p\n")
+        .exits(1)
+        .says(&["needs a minor version"]);
+    publish("1.1.0", "halide", "def tile(p, size, tail = 1):\n    return p\n")
+        .exits(0)
+        .prints(&["at least a minor version"]);
+    let proc = |assert: &str| {
+        format!(
+            "def tile(p, size, tail = 1):\n    return p\n\n@proc\ndef f(n: size, x: f32[n]):\n    {assert}for i in seq(0, n):\n        x[i] = 0.0\n"
+        )
+    };
+    publish("1.2.0", "halide", &proc("")).exits(0);
+    let said = publish("1.2.1", "halide", &proc("assert n > 3\n    ")).exits(1);
+    said.says(&["needs a major version: `lib requires f: n > 3` is asked of callers now"]);
+    publish("2.0.0", "halide", &proc("assert n > 3\n    ")).exits(0).prints(&["at least a major version"]);
 
     // What does not verify is shown as `exo check` shows it, and is not sent.
     let wrong = "@proc\ndef f(n: size, x: f32[n]):\n    for i in seq(0, n):\n        x[i + 1] = 0.0\n";
@@ -133,6 +196,34 @@ fn the_registrys_checker_speaks_to_the_author() {
     ]);
     let json = ada.run(&["publish", "-p", "@ada/blocks", "--format", "json"]).exits(4).json();
     assert_eq!(json["error"]["diagnostics"][0]["primary"]["place"]["file"], "src/lib.exo", "{json}");
+}
+
+/// Killed before or after any request, and between any two changes of files: the same command finishes what was begun.
+#[test]
+fn a_publish_that_dies_at_a_step_can_be_repeated() {
+    let server = Server::start();
+    let ada = author(&server, "ada");
+    let mut died = 0;
+    for step in (1..400).step_by(3) {
+        write_pack(&ada, "", "base", &format!("1.0.{step}"), "", "one = 1\n");
+        let mut publish = ada.command("", &["publish"]);
+        publish.env("EXO_TEST_KILL_AT", step.to_string());
+        let run = finish(publish);
+        ada.run(&["publish"]).exits(0).prints(&["in registry"]);
+        if run.code == Some(0) {
+            break;
+        }
+        died += 1;
+    }
+    assert!((5..130).contains(&died), "{died}");
+    let trust = client::trust(&server, None);
+    assert_eq!(client::check(&server, &trust, "base").0.versions.len(), died + 1);
+    assert!(server.operate("verify-all", &[]).contains(&format!("{} versions", died + 1)));
+    let left = |folder: &str| {
+        let entries = std::fs::read_dir(ada.path(folder)).unwrap();
+        entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("exo-tmp")).count()
+    };
+    assert_eq!((left("work"), left("home/.config/exo")), (0, 0));
 }
 
 /// Killed at any time, the same command finishes what was begun.

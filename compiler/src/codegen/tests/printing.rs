@@ -33,6 +33,21 @@ fn windows_calls_casts_and_parallel_loops() {
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #endif
 
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+static void *exo_allocate(void *(*allocate)(size_t), size_t size, int rank, const int_fast32_t *extents) {
+    const size_t most = PTRDIFF_MAX;
+    const size_t element = size;
+    for (int dim = 0; dim < rank; dim++) {
+        if (extents[dim] <= 0 || (uintmax_t)extents[dim] > most / size) abort();
+        size *= (size_t)extents[dim];
+    }
+    void *memory = (uintmax_t)INT_FAST32_MAX >= size / element ? allocate(size) : NULL;
+    if (memory == NULL) abort();
+    return memory;
+}
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,7 +70,7 @@ tmp = 0.0f;
 total(ctxt,n,(struct exo_win_1f32c){ &A[3], { 8 } },&tmp);
 struct exo_win_1f32c row = (struct exo_win_1f32c){ &A[8 + 2], { 1 } };
 *out = tmp + row.data[0] * 2.0f;
-double *scratch = (double*) malloc(n * 4 * sizeof(*scratch));
+double *scratch = (double*) exo_allocate(malloc, sizeof(*scratch), 2, (int_fast32_t[]){n, 4});
 #pragma omp parallel for
 for (int_fast32_t i = 0; i < n; i++) {
   scratch[i * 4 + i % 4] = (double)(A[i * 8]);
@@ -282,8 +297,16 @@ fn a_buffer_lives_as_long_as_its_windows() {
     let use_at = text.find("o[k] = view.data").unwrap();
     let free_at = text.find("free(buf);").unwrap();
     assert!(use_at < free_at && free_at < text.find("o[0]").unwrap(), "{text}");
-    assert!(text.contains("float *unused = (float*) malloc(n * sizeof(*unused));\nfree(unused);\n"), "{text}");
-    assert!(text.contains("float *buf = (float*) malloc((n + 3) * sizeof(*buf));"), "{text}");
+    assert!(
+        text.contains(
+            "float *unused = (float*) exo_allocate(malloc, sizeof(*unused), 1, (int_fast32_t[]){n});\nfree(unused);\n"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("float *buf = (float*) exo_allocate(malloc, sizeof(*buf), 1, (int_fast32_t[]){n + 3});"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -304,7 +327,7 @@ fn reserved_words_and_clashes_are_renamed() {
                     i_1 = 1.0
                     callee_ = i_1
     ";
-    let want = "float *register_1 = (float*) malloc(double_1 * sizeof(*register_1));
+    let want = "float *register_1 = (float*) exo_allocate(malloc, sizeof(*register_1), 1, (int_fast32_t[]){double_1});
 for (int_fast32_t i = 0; i < double_1; i++) {
   register_1[i] = ctxt_1.data[i * ctxt_1.strides[0]];
   free_1[i] = register_1[i];
@@ -520,7 +543,7 @@ fn offsets_are_chains_and_windows_keep_their_factors() {
             v[0, 0] = 1.0
     ";
     let want = "(void)ctxt;
-float *t = (float*) malloc(n * (2 * m) * 3 * sizeof(*t));
+float *t = (float*) exo_allocate(malloc, sizeof(*t), 3, (int_fast32_t[]){n, 2 * m, 3});
 struct exo_win_2f32 w = (struct exo_win_2f32){ &A[((n / 2)) * (m * 8)], { 8, 1 } };
 for (int_fast32_t i = 0; i < ((n) / (2)); i++) {
   for (int_fast32_t j = 0; j < m; j++) {

@@ -41,6 +41,25 @@ fn literals_must_be_values_of_their_precision() {
 }
 
 #[test]
+fn buffers_fit_the_address_space() {
+    for declaration in ["t: f32[n, 4611686018427387904]", "t: i8[3037000500, 3037000500] @ DRAM_STACK"] {
+        let text = format!("@proc\ndef p(n: size, o: f32):\n    {declaration}\n    o = 0.0\n");
+        refused(codes::MEMORY, "`t` is too large for any machine", &text);
+    }
+    refused(
+        codes::MEMORY,
+        "`x` is too large for any machine",
+        "
+        @proc
+        def p(x: f32[5000000000, 5000000000]):
+            x[0, 0] = 1.0
+    ",
+    );
+    let text = "@proc\ndef p(n: size, x: f32[n, 1000000000, 1000000000]):\n    x[0, 0, 0] = 1.0\n";
+    assert!(compile(&[last(text)], &options(), &TestHooks).is_ok());
+}
+
+#[test]
 fn arrays_have_literal_extents_and_registers_are_not_read() {
     refused(
         codes::MEMORY,

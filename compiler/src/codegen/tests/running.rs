@@ -321,3 +321,75 @@ fn the_harness_sees_writes_outside() {
     assert!(harness::parse("float 0x1p+0\n").unwrap_err().contains("end"));
     assert!(harness::parse("hello\ndone\n").is_err());
 }
+
+#[test]
+fn scalars_are_not_read_before_they_have_a_value() {
+    let text = "
+        @proc
+        def add(a: f32, x: [f32][2]):
+            a += x[0]
+        @proc
+        def p(n: size, x: f32[n + 1], y: f32[n + 1]):
+            t: f32
+            u: f32
+            s: f32 @ DRAM_STACK
+            for i in seq(0, n + 1):
+                if i == 0:
+                    t = x[0]
+                    u = 0.0
+                    s = 1.0
+                add(u, x[n - 1:n + 1])
+                s += u
+                y[i] = t + s
+    ";
+    let c = super::output_of(&last(text), &options()).c;
+    for declared in ["float t = 0;", "float u = 0;", "float s = 0;"] {
+        assert!(c.contains(declared), "{c}");
+    }
+    agrees(text, &options(), SANITIZED);
+    agrees(text, &options(), &["-O3"]);
+    let text = "
+        @proc
+        def half(a: f32, x: f32):
+            a = x * 0.5
+        @proc
+        def p(x: f32[8], y: f32[8]):
+            for i in seq(0, 8):
+                t: f32
+                u: f32
+                if i < 4:
+                    t = x[i]
+                else:
+                    t = -x[i]
+                half(u, t)
+                y[i] = t + u
+    ";
+    let c = super::output_of(&last(text), &options()).c;
+    assert!(c.contains("float t;\n") && c.contains("float u;\n"), "{c}");
+    agrees(text, &options(), SANITIZED);
+}
+
+/// A product of extents that wraps around would allocate too little: the program ends instead.
+#[test]
+fn sizes_that_wrap_around_end_the_program() {
+    let text = "
+        @proc
+        def p(n: size, m: size, x: f32[1]):
+            t: f64[n, m] @ MEMORY
+            t[n - 1, m - 1] = x[0]
+            x[0] = t[n - 1, m - 1] + 1.0
+    ";
+    for memory in ["DRAM", "MDRAM"] {
+        let text = text.replace("MEMORY", memory);
+        agrees(&text, &options(), SANITIZED);
+        let proc = last(&text);
+        for (n, m, ends) in [("4294967296", "4294967296", true), ("2305843009213693953", "8", true), ("3", "5", false)]
+        {
+            let main = format!(
+                "#include \"lib.h\"\nint main(void) {{ float x = 1; p((void *)0, {n}, {m}, &x); return x != 2; }}\n"
+            );
+            let all = super::toolchain::aborts(&proc, &options(), &main);
+            assert!(all.iter().all(|aborts| *aborts == ends), "{n} * {m} in {memory}: {all:?}");
+        }
+    }
+}

@@ -86,7 +86,7 @@ pub(super) fn buffers(
     flags: &[&str],
 ) -> Vec<Vec<Vec<MachineValue>>> {
     let output = super::output_of(proc, options);
-    let main = harness::program(proc, "lib.h", inputs).unwrap();
+    let main = harness::program(proc, "lib.h", std::slice::from_ref(inputs)).unwrap();
     let scratch = Scratch::new();
     scratch.write("lib.h", &output.header);
     scratch.write("lib.c", &output.c);
@@ -100,4 +100,23 @@ pub(super) fn buffers(
         all.push(harness::parse(&stdout).unwrap_or_else(|error| panic!("{error}\n{}\n{main}", output.c)));
     }
     all
+}
+
+/// For each compiler, whether its program aborts rather than to succeed.
+pub(super) fn aborts(proc: &Arc<Proc>, options: &Options, main: &str) -> Vec<bool> {
+    let output = super::output_of(proc, options);
+    let scratch = Scratch::new();
+    scratch.write("lib.h", &output.header);
+    scratch.write("lib.c", &output.c);
+    scratch.write("main.c", main);
+    let aborts = |cc: &'static str| {
+        let mut command = Command::new(cc);
+        command.args(WARNINGS).args(["lib.c", "main.c", "-lm", "-o", "program"]);
+        run(&mut command, &scratch.0, &output.c);
+        let status = Command::new("./program").current_dir(&scratch.0).status().unwrap();
+        // 6 is SIGABRT; a segmentation fault is what must not happen.
+        assert!(status.success() || std::os::unix::process::ExitStatusExt::signal(&status) == Some(6), "{status}");
+        !status.success()
+    };
+    compilers().into_iter().map(aborts).collect()
 }

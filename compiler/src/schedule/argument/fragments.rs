@@ -1,10 +1,11 @@
 //! Arguments that are new object code: expressions and windows, read in the scope of a place.
 
 use crate::cursor::{Path, Place, path};
-use crate::diagnostic::Refusal;
-use crate::loop_ir::{Expr, build};
+use crate::diagnostic::{Diagnostic, Refusal, codes};
+use crate::loop_ir::{Block, Expr, Stmt, StmtKind, build, visit};
+use crate::print::Names;
 use crate::schedule::argument::{RawValue, Reader};
-use crate::schedule::operator::Value;
+use crate::schedule::operator::{Kind, Value};
 use crate::syntax::fragment;
 
 const EXPRESSION: &str = "an expression: a number, text, or FormattedExprStr";
@@ -17,7 +18,8 @@ impl Reader<'_> {
             RawValue::Bool(value) => Ok(Value::Expr(build::boolean(*value))),
             RawValue::Text(text) => {
                 let at = self.context(context)?;
-                let expr = fragment::expr(text, self.proc(), &at).map_err(|error| self.unreadable(error))?;
+                let expr =
+                    fragment::expr(text, self.proc(), &at).map_err(|error| self.unknown(error, context, text))?;
                 Ok(Value::Expr(expr))
             }
             RawValue::Formatted { text, holes } => {
@@ -55,8 +57,54 @@ impl Reader<'_> {
             return Err(self.wrong_kind("a window as text, such as \"x[0:8, i]\"", raw));
         };
         let at = self.context(context)?;
-        let (name, idx) = fragment::window(text, self.proc(), &at).map_err(|error| self.unreadable(error))?;
+        let (name, idx) =
+            fragment::window(text, self.proc(), &at).map_err(|error| self.unknown(error, context, text))?;
         Ok(Value::Window { name, idx })
+    }
+
+    /// A fragment that cannot be read at the place of `parameter`. Names that only mean something further inside are a common
+    /// reason.
+    fn unknown(&self, error: Diagnostic, parameter: &str, text: &str) -> Refusal {
+        let is_name = error.code == codes::UNDEFINED_NAME;
+        let refusal = self.unreadable(error);
+        let Some(inner) = self.inner_loop(parameter, text).filter(|_| is_name) else { return refusal };
+        let names = Names::of(self.proc());
+        let StmtKind::For { iter, lo, hi, .. } = &inner.kind else { return refusal };
+        let (iter, lo, hi) = (names.get(iter), names.expr(lo), names.expr(hi));
+        let whole = match (&self.parameter.kind, text.split_once('[')) {
+            (Kind::Window(_), Some((buffer, indices))) if indices.trim_end_matches(']').trim() == iter => {
+                format!("write its whole range, `{buffer}[{lo}:{hi}]`")
+            }
+            (Kind::Window(_), _) => {
+                format!("write the whole range of what it reaches; `{iter}` runs from {lo} to {hi}")
+            }
+            _ => format!("write it without `{iter}`, or choose a place inside of that loop"),
+        };
+        refusal.hint(format!(
+            "`{iter}` is known only inside of `{}`, and the text is read before: {whole}",
+            names.headline(&inner)
+        ))
+    }
+
+    /// The first loop in the value of `parameter` whose iterator is a word of the text.
+    fn inner_loop(&self, parameter: &str, text: &str) -> Option<Stmt> {
+        let names = Names::of(self.proc());
+        let block = match self.done.get(parameter).ok()? {
+            Value::Block(block) => path::block(self.proc(), block)?,
+            Value::Path(at) => Block::from(vec![path::stmt(self.proc(), &at.statement()?)?.clone()]),
+            _ => return None,
+        };
+        let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let mut found = None;
+        visit::each_stmt(&block, &mut |stmt| {
+            if let StmtKind::For { iter, .. } = &stmt.kind
+                && found.is_none()
+                && words.contains(&names.get(iter))
+            {
+                found = Some(stmt.clone());
+            }
+        });
+        found
     }
 
     /// The statement before which a fragment is read, given by an earlier parameter.

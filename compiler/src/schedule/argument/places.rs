@@ -4,7 +4,8 @@ use crate::cursor::path::{self, ExprList};
 use crate::cursor::{BlockPlace, Path, Place};
 use crate::diagnostic::{Refusal, codes};
 use crate::loop_ir::{Stmt, StmtKind};
-use crate::schedule::argument::{RawValue, Reader};
+use crate::print::Names;
+use crate::schedule::argument::{RawValue, Reader, nests};
 use crate::schedule::operator::{Kind, Value};
 use crate::schedule::procedure::{Cursor, ForwardError};
 use crate::syntax::pattern::{Pattern, name_count, nested_names};
@@ -46,9 +47,6 @@ fn accepted(kind: &Kind) -> &'static str {
         | Kind::Window(_) => "a place",
     }
 }
-
-/// How two loops come to be nested without anything between them.
-const PERFECT_NEST: &str = "split the other statements off the outer loop first: fission(p, gap), with `p.find_loop(...).before()` or `.after()`";
 
 impl Reader<'_> {
     pub(super) fn place(&self, kind: &Kind, raw: &RawValue) -> Result<Value, Refusal> {
@@ -112,9 +110,7 @@ impl Reader<'_> {
             && let Some((outer, inner, nth)) = nested_names(text)
         {
             let found = self.named(&Pattern::nested_loops(outer, inner, nth))?;
-            let at = found.ok_or_else(|| {
-                self.no_match(format!("loop `{outer}` directly around a loop `{inner}`")).hint(PERFECT_NEST)
-            })?;
+            let at = found.ok_or_else(|| self.no_nest(outer, inner))?;
             return self.checked(kind, &at, &raw).map(Some);
         }
         let Some((name, nth)) = name_count(text) else { return Ok(None) };
@@ -132,6 +128,19 @@ impl Reader<'_> {
             },
             (None, _) => Err(self.no_match(format!("{what} `{text}`"))),
         }
+    }
+
+    fn no_nest(&self, outer: &str, inner: &str) -> Refusal {
+        let refusal = self.no_match(format!("loop `{outer}` directly around a loop `{inner}`"));
+        let found = self.named(&Pattern::loop_named(outer, None)).ok().flatten();
+        let stmt = match &found {
+            Some(Place::Node(at)) => path::stmt(self.proc(), at),
+            _ => None,
+        };
+        refusal.hint(match stmt {
+            Some(stmt) => nests::remedy(stmt, Some(inner), &Names::of(self.proc())),
+            None => format!("there is no loop over `{outer}`"),
+        })
     }
 
     fn arg_position(&self, name: &str) -> Option<usize> {
@@ -201,7 +210,11 @@ impl Reader<'_> {
         let StmtKind::For { body, .. } = &outer.kind else { return Ok(()) };
         match body.only() {
             Some(only) if matches!(only.kind, StmtKind::For { .. }) => Ok(()),
-            _ => Err(self.wrong_value("needs a loop whose body is exactly one loop").hint(PERFECT_NEST)),
+            _ => Err(self.wrong_value("needs a loop whose body is exactly one loop").hint(nests::remedy(
+                outer,
+                None,
+                &Names::of(self.proc()),
+            ))),
         }
     }
 

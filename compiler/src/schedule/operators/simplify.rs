@@ -3,6 +3,7 @@
 pub mod linear;
 pub mod ranges;
 pub mod rules;
+pub mod decisions;
 pub mod operator;
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::script::errors::refused;
 use crate::script::host::Host;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::results::ResultsValue;
+use crate::script::wording::kind;
 
 /// An operator of the registry.
 #[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -85,11 +86,11 @@ fn cursors(operator: &dyn Operator, result: &Procedure) -> ResultsValue {
 }
 
 fn not_a_flag(operator: &str, got: Value<'_>) -> Refusal {
-    let message = format!("argument `rc` of `{operator}` must be True or False, not {}", got.get_type());
+    let message = format!("argument `rc` of `{operator}` must be True or False, not {}", kind(got.get_type()));
     Refusal::new(RefusalKind::Argument, operator, Diagnostic::error(codes::ARGUMENT, message))
 }
 
 pub(crate) fn not_a_proc(operator: &str, got: &str) -> Refusal {
-    let message = format!("argument 0 (`proc`) of `{operator}` must be a proc, not {got}");
+    let message = format!("argument 0 (`proc`) of `{operator}` must be a proc, not {}", kind(got));
     Refusal::new(RefusalKind::Argument, operator, Diagnostic::error(codes::ARGUMENT, message))
 }

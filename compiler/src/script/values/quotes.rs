@@ -12,6 +12,12 @@ use crate::typecheck::{HostValue, QuotedBlock, QuotedExpr};
 /// The type of [`SymbolValue`], which rendered quotes ask for.
 pub(crate) const SYMBOL: &str = "symbol";
 
+/// The type of [`QuotedExprValue`] in messages of the evaluator.
+pub(crate) const EXPRESSION: &str = "quoted_expression";
+
+/// The type of [`QuotedBlockValue`] in messages of the evaluator.
+pub(crate) const STATEMENTS: &str = "quoted_statements";
+
 /// A name of object code: an argument, a buffer, a loop's iterator.
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
 pub(crate) struct SymbolValue(#[allocative(skip)] pub Binding);
@@ -41,7 +47,7 @@ impl std::fmt::Display for QuotedExprValue {
     }
 }
 
-#[starlark_value(type = "quoted_expression")]
+#[starlark_value(type = EXPRESSION)]
 impl<'v> StarlarkValue<'v> for QuotedExprValue {}
 
 /// What `with exo as NAME` gives.
@@ -55,7 +61,7 @@ impl std::fmt::Display for QuotedBlockValue {
     }
 }
 
-#[starlark_value(type = "quoted_statements")]
+#[starlark_value(type = STATEMENTS)]
 impl<'v> StarlarkValue<'v> for QuotedBlockValue {}
 
 /// `slice(lo, hi)`.

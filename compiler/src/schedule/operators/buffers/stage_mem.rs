@@ -44,7 +44,7 @@ impl Operator for StageMem {
             summary: "let a block work on a copy of part of a buffer",
             text: "Allocates `new_buf_name` before the block with one dimension for each interval of the window, \
                 redirects every access inside the window to it, and copies: in before the block, unless the block fills \
-                the whole window before it reads any of it, and out after the block, if the block writes. Every access to \
+                the whole window before it reads any of it, or nothing was written to the window before, and out after the block, if the block writes. Every access to \
                 the buffer must lie inside the window or outside it, and those under other names outside it. Copies are guarded where the window may reach over the edge of the buffer. With `accum = True` the \
                 block may only reduce into the window: the copy starts at zero and is added to the buffer at the end. \
                 Cursors to statements stay; cursors to redirected indices die.",
@@ -316,18 +316,21 @@ impl Staged {
         Ok(out)
     }
 
-    /// A copy that holds nothing may only be used where the block fills it first.
+    /// A copy that holds nothing may only be used where the block fills it first, or where the buffer holds nothing either.
     fn needs_load(&self, proc: &Proc, redirected: &mut Redirected, solver: &mut Solver) -> bool {
         if self.accum {
             return true;
         }
-        let (block, buffer, window) = (self.block.clone(), self.buffer.clone(), self.window.clone());
-        let filled = Question::FilledFirst { side: Side::Before, block, buffer, window };
-        let load = !filled.holds(proc, proc, solver);
-        if !load {
-            redirected.questions.push(filled);
+        let (block, buffer, window) = (&self.block, &self.buffer, &self.window);
+        let (side, block, buffer, window) = (Side::Before, block.clone(), buffer.clone(), window.clone());
+        let filled =
+            Question::FilledFirst { side, block: block.clone(), buffer: buffer.clone(), window: window.clone() };
+        let empty = Question::NeverWritten { side, block, buffer, window };
+        match [filled, empty].into_iter().find(|question| question.holds(proc, proc, solver)) {
+            Some(question) => redirected.questions.push(question),
+            None => return true,
         }
-        load
+        false
     }
 
     fn propose(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::analysis::solver::Solver;
 use crate::checks::check_proc;
 use crate::cursor::Editor;
-use crate::diagnostic::{Refusal, RefusalKind};
+use crate::diagnostic::{Diagnostic, Refusal};
 use crate::loop_ir::substitute::{Substitution, substitute, substitute_arg_type, substitute_block};
 use crate::loop_ir::{ArgType, Control, Expr, Proc, build};
 use crate::schedule::apply::RawArguments;
@@ -143,8 +143,14 @@ fn constant(arguments: &Arguments, name: &str, ty: &ArgType, value: i64) -> Resu
 /// A new procedure must pass as a definition: among others, its assertions must not contradict each other.
 pub(super) fn sound(proc: &Proc, arguments: &Arguments, solver: &mut Solver) -> Result<(), Refusal> {
     check_proc(proc, solver).map_err(|diagnostics| {
-        let mut refusal = arguments.refuse(RefusalKind::Scheduling, "the result is not a valid procedure");
-        refusal.diagnostics.extend(diagnostics);
+        let mut reasons = diagnostics.into_iter();
+        let first = reasons.next();
+        let reason = first.as_ref().map_or("the result is not a valid procedure", |first| first.message.as_str());
+        let mut refusal = arguments.scheduling(format!("after `{}`, {reason}", arguments.operator));
+        if let (Some(headline), Some(first)) = (refusal.diagnostics.first_mut(), first) {
+            *headline = Diagnostic { code: headline.code, message: headline.message.clone(), ..first };
+        }
+        refusal.diagnostics.extend(reasons);
         refusal
     })
 }

@@ -106,8 +106,9 @@ pub(super) fn candidates(proc: &Proc, block: &BlockPlace, callee: &Arc<Proc>) ->
 }
 
 fn mismatch(arguments: &Arguments, proc: &Proc, callee: &Proc, why: &Mismatch) -> Refusal {
-    let message = format!("the block in `{}` does not match the body of `{}`: {}", proc.name, callee.name, why.0);
+    let message = format!("the block in `{}` does not match the body of `{}`: {}", proc.name, callee.name, why.reason);
     let diagnostic = Diagnostic::error(codes::UNIFICATION, message)
         .note(format!("the body to match:\n{}", crate::print::proc(callee)));
-    Refusal::new(RefusalKind::Scheduling, arguments.operator, diagnostic)
+    let refusal = Refusal::new(RefusalKind::Scheduling, arguments.operator, diagnostic);
+    why.hint.iter().fold(refusal, Refusal::hint)
 }

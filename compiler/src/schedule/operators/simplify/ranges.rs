@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::loop_ir::{ArgType, BinaryOp, Const, Control, Expr, ExprKind, Proc};
+use crate::loop_ir::{ArgType, BinaryOp, Const, Control, Expr, ExprKind, Proc, build};
 use crate::schedule::operators::simplify::linear::Linear;
 use crate::symbol::Sym;
 
@@ -70,6 +70,11 @@ impl Ranges {
     pub(crate) fn bind(&mut self, iter: &Sym, lo: &Expr, hi: &Expr) {
         let range = Range { lo: self.of_expr(lo).lo, hi: self.of_expr(hi).hi.and_then(|end| end.checked_sub(1)) };
         self.known.insert(iter.clone(), range);
+    }
+
+    /// Whether a loop surely has an iteration.
+    pub(crate) fn runs(&self, lo: &Expr, hi: &Expr) -> bool {
+        self.of_expr(&build::sub(hi.clone(), lo.clone())).lo.is_some_and(|end| end > 0)
     }
 
     pub(crate) fn of_linear(&self, form: &Linear) -> Range {

@@ -192,3 +192,35 @@ proptest! {
         ));
     }
 }
+
+#[test]
+fn asserts_loops_and_branches_decide_conditions() {
+    let simple = |text: &str| {
+        let printed = print::proc(simplified(text).ir());
+        printed
+            .lines()
+            .skip_while(|line| line.starts_with("def") || line.contains("assert"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let halves = "@proc\ndef f(n: size, x: f32[n]):\n    for i in seq(0, n / 2):\n        if i < n / 2:\n            x[i] = 0.0\n";
+    assert_eq!(simple(halves), "    for i in seq(0, n / 2):\n        x[i] = 0.0");
+    let never = "@proc\ndef f(n: size, x: f32[n]):\n    for i in seq(n, n):\n        x[0] = 0.0\n    x[n - 1] = 1.0\n";
+    assert_eq!(simple(never), "    x[-1 + n] = 1.0");
+    let multiple = "@proc\ndef f(n: size, x: f32[n]):\n    assert n % 8 == 0\n    if n / 8 * 8 == n:\n        x[0] = 0.0\n    else:\n        x[0] = 1.0\n    for i in seq(0, n % 8):\n        x[i] = 2.0\n";
+    assert_eq!(simple(multiple), "    x[0] = 0.0");
+    let parts = "@proc\ndef f(n: size, m: size, x: f32[n]):\n    for i in seq(0, n):\n        if i < m and i < n:\n            if not_needed:\n                x[i] = 0.0\n"
+        .replace("not_needed", "i >= m or i + 1 < m + 1");
+    assert_eq!(simple(&parts), "    for i in seq(0, n):\n        if i < m:\n            x[i] = 0.0");
+    let other = "@proc\ndef f(n: size, m: size, x: f32[n]):\n    for i in seq(0, n):\n        if i < m:\n            x[i] = 0.0\n        else:\n            if i < m:\n                x[i] = 1.0\n            else:\n                x[i] = 2.0\n";
+    assert_eq!(
+        simple(other),
+        "    for i in seq(0, n):\n        if i < m:\n            x[i] = 0.0\n        else:\n            x[i] = 2.0"
+    );
+    let open = "@proc\ndef f(n: size, m: size, x: f32[n]):\n    assert m % 4 == 0\n    for i in seq(0, n):\n        if i < m / 4 * 4 and m % 8 == 0:\n            x[i] = 0.0\n    for i in seq(m / 8, m / 4):\n        x[0] = 1.0\n";
+    assert!(
+        simple(open).contains("if i < ") && simple(open).contains("for i in seq(m / 8, m / 4)"),
+        "{}",
+        simple(open)
+    );
+}

@@ -1,6 +1,7 @@
 //! `stage_mem`: what is copied, what is guarded, what is refused.
 
 use crate::cursor::{BlockPlace, Path, Place};
+use crate::print;
 use crate::schedule::Cursor;
 use crate::schedule::testing::*;
 
@@ -399,4 +400,54 @@ fn a_window_of_a_window_must_not_outlive_the_block() {
     let refusal = refused("stage_mem", &p, arguments![block(3), "x[0:4]", "t"]);
     assert!(refusal.message().contains("`b` is used after the block"), "{}", refusal.message());
     step("stage_mem", &p, arguments![block(4), "x[0:4]", "t"]);
+}
+
+#[test]
+fn what_was_never_written_is_not_copied_in() {
+    let p = procedure(
+        "
+        @proc
+        def f(n: size, x: f32[n + 8], y: f32[n + 8]):
+            t: f32[8]
+            for i in seq(0, 4):
+                t[i] = x[i]
+            for i in seq(0, 4):
+                t[i] += y[i]
+            for i in seq(0, 4):
+                y[i] = t[i]
+        ",
+    );
+    let first = step("stage_mem", &p, arguments!["for i in _: _", "t[0:8]", "s"]);
+    prints(
+        &first,
+        "
+        def f(n: size, x: f32[n + 8] @ DRAM, y: f32[n + 8] @ DRAM):
+            t: f32[8] @ DRAM
+            s: f32[8] @ DRAM
+            for i in seq(0, 4):
+                s[i] = x[i]
+            for i0 in seq(0, 8):
+                t[i0] = s[i0]
+            for i in seq(0, 4):
+                t[i] += y[i]
+            for i in seq(0, 4):
+                y[i] = t[i]
+        ",
+    );
+    // The second loop sees what the first one wrote.
+    let second = print::proc(step("stage_mem", &p, arguments!["for i in _: _ #1", "t[0:8]", "s"]).ir());
+    assert!(second.contains("s[i0] = t[i0]"), "{second}");
+    let carried = procedure(
+        "
+        @proc
+        def f(n: size, x: f32[n], y: f32[n]):
+            t: f32
+            for i in seq(0, n):
+                if i < 3:
+                    t = x[i]
+                y[i] = t
+        ",
+    );
+    let carried = print::proc(step("stage_mem", &carried, arguments!["if _: _", "t", "s"]).ir());
+    assert!(carried.contains("s = t\n"), "{carried}");
 }

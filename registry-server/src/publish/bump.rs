@@ -1,0 +1,228 @@
+//! How far a version must be raised, by what it offers and what the version before it offered.
+//!
+//! What is offered are lines (`MODULE function NAME(PARAMETERS)`, `MODULE requires NAME: ASSERT` and so on), which `exo` reads off the
+//! modules. What is gone or asks for more breaks users, and needs a major version; what is new, or asks for less, needs a minor one.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use exo_index::version::Version;
+
+/// Changes that a message names; there may be hundreds.
+const MOST_NAMED: usize = 5;
+
+/// How far a version is raised over the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Bump {
+    Patch,
+    Minor,
+    Major,
+}
+
+impl Bump {
+    /// The word of the protocol.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Patch => "patch",
+            Self::Minor => "minor",
+            Self::Major => "major",
+        }
+    }
+
+    /// What a version is raised by. Before 1.0, the second number counts as the first does after it.
+    pub(crate) fn between(old: &Version, new: &Version) -> Self {
+        match (old.major() == new.major(), old.minor() == new.minor()) {
+            (false, _) => Self::Major,
+            (true, false) if old.major() == 0 => Self::Major,
+            (true, false) => Self::Minor,
+            (true, true) if old.major() == 0 => Self::Minor,
+            (true, true) => Self::Patch,
+        }
+    }
+}
+
+/// The least bump, and the changes that ask for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Required {
+    pub(crate) bump: Bump,
+    because: Vec<String>,
+}
+
+impl fmt::Display for Required {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this needs a {} version", self.bump.as_str())?;
+        for (number, change) in self.because.iter().take(MOST_NAMED).enumerate() {
+            write!(f, "{} {change}", if number == 0 { ":" } else { "," })?;
+        }
+        match self.because.len().saturating_sub(MOST_NAMED) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// One line, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Offer<'a> {
+    /// Everything up to the parameters, by which the new form of an old offer is found.
+    head: &'a str,
+    /// The text between the parentheses.
+    parameters: &'a str,
+    /// For a precondition: of what.
+    condition_of: Option<&'a str>,
+}
+
+impl<'a> Offer<'a> {
+    fn of(line: &'a str) -> Self {
+        let mut words = line.splitn(3, ' ');
+        let (_, kind, rest) = (words.next(), words.next(), words.next());
+        if kind == Some("requires") {
+            let of = rest.and_then(|rest| rest.split_once(": ")).map(|(name, _)| name);
+            return Self { head: line, parameters: "", condition_of: of };
+        }
+        let (head, parameters) = line.split_once('(').unwrap_or((line, ""));
+        Self { head, parameters: parameters.strip_suffix(')').unwrap_or(parameters), condition_of: None }
+    }
+
+    /// Whether the callers of `old` may call this too: it only has more parameters at its end, each with a default.
+    fn extends(&self, old: &Self) -> bool {
+        let more = match self.parameters.strip_prefix(old.parameters) {
+            Some(more) if old.parameters.trim().is_empty() => more,
+            Some(more) => match more.strip_prefix(',') {
+                Some(more) => more,
+                None => return more.trim().is_empty(),
+            },
+            None => return false,
+        };
+        parts(more).iter().all(|parameter| parameter.contains('='))
+    }
+}
+
+/// Parameters between the commas that stand in no parentheses.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut found) = (0i32, 0, Vec::new());
+    for (at, char) in text.char_indices() {
+        match char {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                found.extend(text.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.extend(text.get(start..));
+    found.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+impl Required {
+    /// What changed offers ask for.
+    pub(crate) fn by(old: &BTreeSet<String>, new: &BTreeSet<String>) -> Self {
+        let mut required = Self { bump: Bump::Patch, because: Vec::new() };
+        for line in old.difference(new) {
+            let gone = Offer::of(line);
+            if gone.condition_of.is_some() {
+                required.ask(Bump::Minor, format!("`{line}` is asked no more"));
+                continue;
+            }
+            match new.difference(old).map(|line| Offer::of(line)).find(|offer| offer.head == gone.head) {
+                None => required.ask(Bump::Major, format!("`{line}` is gone")),
+                Some(offer) if offer.extends(&gone) => required.ask(Bump::Minor, format!("`{line}` takes more")),
+                Some(_) => required.ask(Bump::Major, format!("`{line}` is called differently")),
+            }
+        }
+        for line in new.difference(old) {
+            let added = Offer::of(line);
+            let was_there = |head: &str| old.iter().any(|line| Offer::of(line).head == head);
+            match added.condition_of {
+                Some(name) if is_offered(old, line, name) => {
+                    required.ask(Bump::Major, format!("`{line}` is asked of callers now"));
+                }
+                Some(_) => {}
+                None if was_there(added.head) => {}
+                None => required.ask(Bump::Minor, format!("`{line}` is new")),
+            }
+        }
+        required
+    }
+
+    /// Notes a change; only those that ask for the most are kept.
+    fn ask(&mut self, bump: Bump, change: String) {
+        if bump > self.bump {
+            self.bump = bump;
+            self.because.clear();
+        }
+        if bump == self.bump {
+            self.because.push(change);
+        }
+    }
+}
+
+/// Whether the proc that a precondition is of was offered before, in the same module.
+fn is_offered(old: &BTreeSet<String>, condition: &str, name: &str) -> bool {
+    let module = condition.split(' ').next().unwrap_or_default();
+    ["proc", "instruction"].iter().any(|kind| {
+        let head = format!("{module} {kind} {name}");
+        old.iter().any(|line| Offer::of(line).head == head)
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn required(old: &[&str], new: &[&str]) -> Required {
+        let set = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<BTreeSet<_>>();
+        Required::by(&set(old), &set(new))
+    }
+
+    #[test]
+    fn what_is_gone_or_new() {
+        let f = "lib function f(p, size)";
+        for (old, new, bump) in [
+            (vec![f], vec![f], Bump::Patch),
+            (vec![f], vec![f, "lib function g()"], Bump::Minor),
+            (vec![f, "lib function g()"], vec![f], Bump::Major),
+            (vec![f], vec!["lib function f(p)"], Bump::Major),
+            (vec![f], vec!["lib function f(p, size, more)"], Bump::Major),
+            (vec![f], vec!["lib function f(p, sizes)"], Bump::Major),
+            (vec![f], vec!["lib function f(p, size, tail = cut(1, 2))"], Bump::Minor),
+            (vec!["lib function f()"], vec!["lib function f(tail = 1, **rest)"], Bump::Major),
+            (vec!["lib function f()"], vec!["lib function f(tail = 1)"], Bump::Minor),
+            (vec!["lib value x"], vec!["lib value y"], Bump::Major),
+            (vec!["lib function f(p)"], vec!["other function f(p)"], Bump::Major),
+            (vec!["target avx2"], vec![], Bump::Major),
+        ] {
+            assert_eq!(required(&old, &new).bump, bump, "{old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn a_stronger_precondition_breaks_callers() {
+        let (f, any, four) = ("lib proc f(n: size)", "lib requires f: n > 0", "lib requires f: n % 4 == 0");
+        assert_eq!(required(&[f], &[f, any]).bump, Bump::Major);
+        assert_eq!(required(&[f, any], &[f]).bump, Bump::Minor);
+        assert_eq!(required(&[], &[f, any]).bump, Bump::Minor);
+        let both = required(&[f, any], &[f, any, four, "lib function new()"]);
+        assert_eq!(
+            both.to_string(),
+            "this needs a major version: `lib requires f: n % 4 == 0` is asked of callers now"
+        );
+    }
+
+    #[test]
+    fn bumps() {
+        for (old, new, bump) in [
+            ("1.0.0", "1.0.1", Bump::Patch),
+            ("1.0.0", "1.1.0", Bump::Minor),
+            ("1.0.0", "2.0.0", Bump::Major),
+            ("0.1.0", "0.2.0", Bump::Major),
+            ("0.1.0", "0.1.1", Bump::Minor),
+        ] {
+            let (old, new) = (Version::parse(old).unwrap(), Version::parse(new).unwrap());
+            assert_eq!(Bump::between(&old, &new), bump, "{old} {new}");
+        }
+    }
+}
