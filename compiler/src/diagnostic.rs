@@ -167,3 +167,18 @@ fn distance(a: &str, b: &str) -> usize {
     }
     row.last().copied().unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn names_are_near_when_most_of_them_is_the_same() {
+        assert_eq!(nearest("divide_lop", ["divide_loop", "i"].into_iter()), ["divide_loop"]);
+        assert_eq!(nearest("rage", ["range", "x"].into_iter()), ["range"]);
+        assert_eq!(nearest("x1", ["x", "y"].into_iter()), ["x"]);
+        for (wanted, known) in [("min", "i"), ("exp", "x"), ("len", "n"), ("z", "x")] {
+            assert!(nearest(wanted, [known].into_iter()).is_empty(), "{wanted} and {known}");
+        }
+    }
+}

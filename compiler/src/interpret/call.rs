@@ -36,7 +36,7 @@ impl<D: Domain> Machine<'_, D> {
             });
         }
         if args.len() != callee.args.len() {
-            let message = format!("'{}' takes {} arguments, not {}", callee.name, callee.args.len(), args.len());
+            let message = format!("`{}` takes {} arguments, not {}", callee.name, callee.args.len(), args.len());
             return fault(FaultKind::Malformed, message, span);
         }
         let mut inner = enter(callee, &actuals, std::mem::take(&mut frame.config), Caller::Proc, span)?;
@@ -51,7 +51,7 @@ impl<D: Domain> Machine<'_, D> {
     /// Runs a proc from inputs to outputs.
     pub(super) fn run(mut self, proc: &Proc, inputs: Inputs<D::Value>) -> Step<Outputs<D::Value>> {
         if inputs.args.len() != proc.args.len() {
-            let message = format!("'{}' takes {} arguments, not {}", proc.name, proc.args.len(), inputs.args.len());
+            let message = format!("`{}` takes {} arguments, not {}", proc.name, proc.args.len(), inputs.args.len());
             return fault(FaultKind::Inputs, message, &proc.span);
         }
         let (memory, fields) = self.config_memory(proc, inputs.config)?;
@@ -82,7 +82,7 @@ impl<D: Domain> Machine<'_, D> {
                 if tensor.indices().iter().any(|idx| tensor.get(idx).is_none())
                     || tensor.extents.len() != tensor.strides.len()
                 {
-                    let message = format!("the data given for '{}' does not fill its extents", formal.name);
+                    let message = format!("the data given for `{}` does not fill its extents", formal.name);
                     return fault(FaultKind::Inputs, message, &formal.span);
                 }
                 if tensor.elements().iter().any(|value| self.domain.is_poison(value)) {
@@ -94,7 +94,7 @@ impl<D: Domain> Machine<'_, D> {
                 Ok(Binding::View(View { buffer, offset: 0, extents: tensor.extents, strides: tensor.strides }))
             }
             (Input::Int(_) | Input::Bool(_) | Input::Tensor(_), ArgType::Control(_) | ArgType::Data(_)) => {
-                fault(FaultKind::Inputs, format!("wrong kind of value for '{}'", formal.name), &formal.span)
+                fault(FaultKind::Inputs, format!("wrong kind of value for `{}`", formal.name), &formal.span)
             }
         }
     }
@@ -106,7 +106,7 @@ impl<D: Domain> Machine<'_, D> {
         if !poisoned.contains(&view.buffer) {
             for idx in tensor.indices() {
                 if tensor.get(&idx).is_some_and(|value| self.domain.is_poison(value)) {
-                    let message = format!("an uninitialised value reaches the output '{}' at {idx:?}", formal.name);
+                    let message = format!("an uninitialised value reaches the output `{}` at {idx:?}", formal.name);
                     return fault(FaultKind::Uninitialised, message, &formal.span);
                 }
             }
@@ -157,7 +157,7 @@ fn overlaps(callee: &Proc, actuals: &[Binding]) -> Vec<Shared> {
             let one: BTreeSet<i64> = view.places().into_iter().collect();
             let places: BTreeSet<i64> = other.places().into_iter().filter(|place| one.contains(place)).collect();
             if !places.is_empty() {
-                let what = format!("arguments '{}' and '{}' of '{}'", first.name, second.name, callee.name);
+                let what = format!("arguments `{}` and `{}` of `{}`", first.name, second.name, callee.name);
                 found.push(Shared { buffer: view.buffer, places, what });
             }
         }
@@ -178,7 +178,7 @@ fn enter(proc: &Proc, actuals: &[Binding], config: ConfigMemory, caller: Caller,
                 Binding::View(check_view(proc, formal, ty, view, &frame, caller, span)?)
             }
             (ArgType::Control(_), Binding::View(_)) | (ArgType::Data(_), Binding::Control(_)) => {
-                return fault(FaultKind::Malformed, format!("wrong kind of argument for '{}'", formal.name), span);
+                return fault(FaultKind::Malformed, format!("wrong kind of argument for `{}`", formal.name), span);
             }
         };
         frame.bind(&formal.name, binding);
@@ -186,7 +186,7 @@ fn enter(proc: &Proc, actuals: &[Binding], config: ConfigMemory, caller: Caller,
     for pred in &proc.preds {
         if !frame.boolean(pred)? {
             let condition = crate::print::Names::of(proc).expr(pred);
-            let message = format!("'{}' asserts {condition}, which does not hold", proc.name);
+            let message = format!("`{}` asserts {condition}, which does not hold", proc.name);
             return fault(caller.kind(FaultKind::Assertion), message, span);
         }
     }
@@ -196,14 +196,14 @@ fn enter(proc: &Proc, actuals: &[Binding], config: ConfigMemory, caller: Caller,
 fn check_control(formal: &Arg, control: Control, value: ControlValue, caller: Caller, span: &Span) -> Step<()> {
     match (control, value) {
         (Control::Size, ControlValue::Int(value)) if value <= 0 => {
-            let message = format!("size '{}' is {value}, which is not positive", formal.name);
+            let message = format!("size `{}` is {value}, which is not positive", formal.name);
             fault(caller.kind(FaultKind::Extent), message, span)
         }
         (Control::Size | Control::Index | Control::Int | Control::Stride, ControlValue::Int(_))
         | (Control::Bool, ControlValue::Bool(_)) => Ok(()),
         (Control::Size | Control::Index | Control::Int | Control::Stride, ControlValue::Bool(_))
         | (Control::Bool, ControlValue::Int(_)) => {
-            fault(caller.kind(FaultKind::Malformed), format!("wrong kind of value for '{}'", formal.name), span)
+            fault(caller.kind(FaultKind::Malformed), format!("wrong kind of value for `{}`", formal.name), span)
         }
     }
 }
@@ -227,14 +227,14 @@ fn check_view(
     };
     if extents != view.extents {
         let message =
-            format!("'{}' of '{}' has extents {extents:?}, but is given {:?}", formal.name, proc.name, view.extents);
+            format!("`{}` of `{}` has extents {extents:?}, but is given {:?}", formal.name, proc.name, view.extents);
         return fault(caller.kind(FaultKind::Shape), message, span);
     }
     let mut own = view.clone();
     if !ty.is_window {
         if !view.is_dense() {
             let message =
-                format!("'{}' of '{}' must be dense, but is given strides {:?}", formal.name, proc.name, view.strides);
+                format!("`{}` of `{}` must be dense, but is given strides {:?}", formal.name, proc.name, view.strides);
             return fault(caller.kind(FaultKind::Shape), message, span);
         }
         own.strides = dense_strides(&extents);

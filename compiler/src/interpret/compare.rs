@@ -78,7 +78,7 @@ const LIMITS: [i64; 4] = [3, 6, 11, 20];
 /// Runs both procs on the same random inputs, as often as `options` says.
 pub fn compare(p: &Proc, q: &Proc, options: &Options) -> Comparison {
     if !same_signature(p, q) {
-        let message = format!("'{}' and '{}' do not take the same arguments", p.name, q.name);
+        let message = format!("`{}` and `{}` do not take the same arguments", p.name, q.name);
         return Comparison::Incomparable { message };
     }
     let combinations = match combinations(p, &options.sizes) {
@@ -128,14 +128,14 @@ pub fn compare(p: &Proc, q: &Proc, options: &Options) -> Comparison {
 
 fn no_draw(p: &Proc, q: &Proc, given: &Given) -> Comparison {
     if given.is_empty() {
-        let message = format!("no small arguments satisfy the asserts of '{}' and '{}'", p.name, q.name);
+        let message = format!("no small arguments satisfy the asserts of `{}` and `{}`", p.name, q.name);
         return Comparison::NoDraw { message };
     }
     let sizes: Sizes = given
         .iter()
         .filter_map(|(at, value)| p.args.get(*at).map(|arg| (arg.name.name().to_string(), *value)))
         .collect();
-    let message = format!("the sizes {} break an assert of '{}' or '{}'", describe(&sizes), p.name, q.name);
+    let message = format!("the sizes {} break an assert of `{}` or `{}`", describe(&sizes), p.name, q.name);
     Comparison::BadSizes { message }
 }
 
@@ -144,10 +144,10 @@ fn combinations(p: &Proc, sizes: &BTreeMap<String, Vec<i64>>) -> Result<Vec<Give
     let mut all = vec![Given::new()];
     for (name, values) in sizes {
         let found = p.args.iter().enumerate().find(|(_, arg)| arg.name.name() == name);
-        let Some((at, arg)) = found else { return Err(format!("'{}' has no argument '{name}'", p.name)) };
-        let ArgType::Control(control) = &arg.ty else { return Err(format!("'{name}' is not a control argument")) };
+        let Some((at, arg)) = found else { return Err(format!("`{}` has no argument `{name}`", p.name)) };
+        let ArgType::Control(control) = &arg.ty else { return Err(format!("`{name}` is not a control argument")) };
         if values.is_empty() {
-            return Err(format!("no value is given for '{name}'"));
+            return Err(format!("no value is given for `{name}`"));
         }
         let mut next = Vec::new();
         for given in &all {
@@ -165,8 +165,8 @@ fn combinations(p: &Proc, sizes: &BTreeMap<String, Vec<i64>>) -> Result<Vec<Give
 fn control_value(control: Control, name: &str, value: i64) -> Result<ControlValue, String> {
     match (control, value) {
         (Control::Bool, 0 | 1) => Ok(ControlValue::Bool(value == 1)),
-        (Control::Bool, _) => Err(format!("'{name}' is a bool and cannot be {value}")),
-        (Control::Size, i64::MIN..=0) => Err(format!("size '{name}' must be positive and cannot be {value}")),
+        (Control::Bool, _) => Err(format!("`{name}` is a bool and cannot be {value}")),
+        (Control::Size, i64::MIN..=0) => Err(format!("size `{name}` must be positive and cannot be {value}")),
         (Control::Int | Control::Size | Control::Index | Control::Stride, _) => Ok(ControlValue::Int(value)),
     }
 }
@@ -240,7 +240,7 @@ fn difference<D: Domain>(
             if let Input::Tensor(tensor) = end
                 && tensor.data.iter().any(|value| domain.is_poison(value))
             {
-                let message = format!("an uninitialised value reaches the field '{field}'");
+                let message = format!("an uninitialised value reaches the field `{field}`");
                 return Run::Fault(side, Fault::new(FaultKind::Uninitialised, message, &Span::none()));
             }
         }

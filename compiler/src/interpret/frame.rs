@@ -46,12 +46,12 @@ impl View {
     pub fn locate(&self, idx: &[i64], name: &Sym, span: &Span) -> Step<i64> {
         if idx.len() != self.extents.len() {
             let (got, rank) = (idx.len(), self.extents.len());
-            return fault(FaultKind::Malformed, format!("{got} indices for '{name}' of rank {rank}"), span);
+            return fault(FaultKind::Malformed, format!("{got} indices for `{name}` of rank {rank}"), span);
         }
         let mut at = self.offset;
         for (dim, ((index, extent), stride)) in idx.iter().zip(&self.extents).zip(&self.strides).enumerate() {
             if !(0..*extent).contains(index) {
-                let message = format!("index {index} of '{name}' is outside 0..{extent} in dimension {dim}");
+                let message = format!("index {index} of `{name}` is outside 0..{extent} in dimension {dim}");
                 return fault(FaultKind::Bounds, message, span);
             }
             at += index * stride;
@@ -133,8 +133,8 @@ impl Frame {
     pub fn view(&self, name: &Sym, span: &Span) -> Step<&View> {
         match self.get(name) {
             Some(Binding::View(view)) => Ok(view),
-            Some(Binding::Control(_)) => fault(FaultKind::Malformed, format!("'{name}' is not a buffer"), span),
-            None => fault(FaultKind::Malformed, format!("'{name}' is not bound here"), span),
+            Some(Binding::Control(_)) => fault(FaultKind::Malformed, format!("`{name}` is not a buffer"), span),
+            None => fault(FaultKind::Malformed, format!("`{name}` is not bound here"), span),
         }
     }
 
@@ -146,14 +146,14 @@ impl Frame {
             ExprKind::Read { name, idx } if idx.is_empty() => match self.get(name) {
                 Some(Binding::Control(value)) => Ok(*value),
                 Some(Binding::View(_)) => {
-                    fault(FaultKind::Malformed, format!("data '{name}' decides control"), &expr.span)
+                    fault(FaultKind::Malformed, format!("data `{name}` decides control"), &expr.span)
                 }
-                None => fault(FaultKind::Malformed, format!("'{name}' is not bound here"), &expr.span),
+                None => fault(FaultKind::Malformed, format!("`{name}` is not bound here"), &expr.span),
             },
             ExprKind::ReadConfig(field) => {
                 match self.config.get(&field.symbol().identity()).and_then(|cell| cell.control) {
                     Some(value) => Ok(value),
-                    None => fault(FaultKind::Malformed, format!("'{field}' has no control value here"), &expr.span),
+                    None => fault(FaultKind::Malformed, format!("`{field}` has no control value here"), &expr.span),
                 }
             }
             ExprKind::Neg(operand) => match self.int(operand)?.checked_neg() {
@@ -163,7 +163,7 @@ impl Frame {
             ExprKind::Binary { op, lhs, rhs } => self.binary(*op, lhs, rhs, &expr.span),
             ExprKind::Stride { name, dim } => match self.view(name, &expr.span)?.strides.get(*dim) {
                 Some(stride) => Ok(ControlValue::Int(*stride)),
-                None => fault(FaultKind::Malformed, format!("'{name}' has no dimension {dim}"), &expr.span),
+                None => fault(FaultKind::Malformed, format!("`{name}` has no dimension {dim}"), &expr.span),
             },
             ExprKind::Const(Const::Real(_))
             | ExprKind::Read { .. }
@@ -217,7 +217,7 @@ impl Frame {
     pub fn window(&self, name: &Sym, idx: &[Access], span: &Span) -> Step<View> {
         let base = self.view(name, span)?;
         if idx.len() != base.extents.len() {
-            return fault(FaultKind::Malformed, format!("window of '{name}' with {} accesses", idx.len()), span);
+            return fault(FaultKind::Malformed, format!("window of `{name}` with {} accesses", idx.len()), span);
         }
         let mut view = View { buffer: base.buffer, offset: base.offset, extents: Vec::new(), strides: Vec::new() };
         for (dim, ((access, extent), stride)) in idx.iter().zip(&base.extents).zip(&base.strides).enumerate() {
@@ -229,11 +229,11 @@ impl Frame {
                 Access::Interval { lo, hi } => (self.int(lo)?, self.int(hi)?),
             };
             if hi <= lo {
-                let message = format!("window {lo}:{hi} of '{name}' is empty in dimension {dim}");
+                let message = format!("window {lo}:{hi} of `{name}` is empty in dimension {dim}");
                 return fault(FaultKind::Extent, message, span);
             }
             if lo < 0 || hi > *extent {
-                let message = format!("window {lo}:{hi} of '{name}' is outside 0..{extent} in dimension {dim}");
+                let message = format!("window {lo}:{hi} of `{name}` is outside 0..{extent} in dimension {dim}");
                 return fault(FaultKind::Bounds, message, span);
             }
             view.offset += lo * stride;
@@ -254,7 +254,7 @@ impl Frame {
         for extent in shape {
             let value = self.int(extent)?;
             if value <= 0 {
-                return fault(FaultKind::Extent, format!("extent {value} of '{name}' is not positive"), span);
+                return fault(FaultKind::Extent, format!("extent {value} of `{name}` is not positive"), span);
             }
             extents.push(value);
         }

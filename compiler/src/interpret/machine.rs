@@ -123,7 +123,7 @@ impl<'a, D: Domain> Machine<'a, D> {
             StmtKind::For { iter, lo, hi, body, mode } => {
                 let (lo, hi) = (frame.int(lo)?, frame.int(hi)?);
                 if hi < lo {
-                    let message = format!("loop over '{iter}' runs from {lo} to {hi}");
+                    let message = format!("loop over `{iter}` runs from {lo} to {hi}");
                     return fault(FaultKind::Extent, message, &stmt.span);
                 }
                 match mode {
@@ -145,7 +145,7 @@ impl<'a, D: Domain> Machine<'a, D> {
                 | ExprKind::Binary { .. }
                 | ExprKind::Extern { .. }
                 | ExprKind::Stride { .. } => {
-                    fault(FaultKind::Malformed, format!("'{name}' is bound to something else than a window"), &rhs.span)
+                    fault(FaultKind::Malformed, format!("`{name}` is bound to something else than a window"), &rhs.span)
                 }
             },
             StmtKind::Call { callee, args } => self.call(callee, args, frame, &stmt.span),
@@ -196,7 +196,7 @@ impl<'a, D: Domain> Machine<'a, D> {
         let extents = frame.extents(&ty.shape, name, span)?;
         let count = extents.iter().try_fold(1i64, |product, extent| product.checked_mul(*extent));
         let Some(count) = count else {
-            return fault(FaultKind::Overflow, format!("the size of '{name}' leaves 64 bits"), span);
+            return fault(FaultKind::Overflow, format!("the size of `{name}` leaves 64 bits"), span);
         };
         self.spend(count as u64, span)?;
         let data = vec![self.domain.poison(); count as usize];
@@ -223,7 +223,7 @@ impl<'a, D: Domain> Machine<'a, D> {
                 && let Some(other) = parallel.touch(place, writes)
             {
                 let message = format!(
-                    "iterations {other} and {} of the par loop over '{}' touch one element of '{name}'",
+                    "iterations {other} and {} of the par loop over `{}` touch one element of `{name}`",
                     parallel.iteration, parallel.iter
                 );
                 return fault(FaultKind::Race, message, span);
@@ -236,7 +236,7 @@ impl<'a, D: Domain> Machine<'a, D> {
         self.touch(place, false, name, span)?;
         match self.buffers.get(place.0).and_then(|buffer| buffer.data.get(place.1)) {
             Some(value) => Ok(value.clone()),
-            None => fault(FaultKind::Malformed, format!("'{name}' has no memory here"), span),
+            None => fault(FaultKind::Malformed, format!("`{name}` has no memory here"), span),
         }
     }
 
@@ -245,12 +245,12 @@ impl<'a, D: Domain> Machine<'a, D> {
         let at = place.1 as i64;
         if let Some(shared) = self.shared.iter().find(|shared| shared.buffer == place.0 && shared.places.contains(&at))
         {
-            let message = format!("'{name}' is written where {} share an element", shared.what);
+            let message = format!("`{name}` is written where {} share an element", shared.what);
             return fault(FaultKind::Aliasing, message, span);
         }
         let domain = self.domain;
         let Some(buffer) = self.buffers.get_mut(place.0) else {
-            return fault(FaultKind::Malformed, format!("'{name}' has no memory here"), span);
+            return fault(FaultKind::Malformed, format!("`{name}` has no memory here"), span);
         };
         let value = domain.stored(value, buffer.precision.concrete());
         match buffer.data.get_mut(place.1) {
@@ -258,7 +258,7 @@ impl<'a, D: Domain> Machine<'a, D> {
                 *slot = value;
                 Ok(())
             }
-            None => fault(FaultKind::Malformed, format!("'{name}' has no memory here"), span),
+            None => fault(FaultKind::Malformed, format!("`{name}` has no memory here"), span),
         }
     }
 
@@ -320,7 +320,7 @@ impl<'a, D: Domain> Machine<'a, D> {
                 let (lhs, rhs) = (self.data(lhs, frame, precision)?, self.data(rhs, frame, precision)?);
                 match self.domain.binary(*op, &lhs, &rhs, precision) {
                     Some(value) => Ok(value),
-                    None => fault(FaultKind::Malformed, format!("'{}' on data", op.text()), &expr.span),
+                    None => fault(FaultKind::Malformed, format!("`{}` on data", op.text()), &expr.span),
                 }
             }
             ExprKind::Extern { function, args } => {
@@ -331,7 +331,7 @@ impl<'a, D: Domain> Machine<'a, D> {
                 match self.domain.call(function, &values, precision) {
                     Some(value) => Ok(value),
                     None => {
-                        let message = format!("'{}' has no numeric meaning in the interpreter", function.name);
+                        let message = format!("`{}` has no numeric meaning in the interpreter", function.name);
                         fault(FaultKind::Unsupported, message, &expr.span)
                     }
                 }

@@ -81,6 +81,7 @@ fn a(kind: &str) -> String {
         "str" | "string" => "a text".to_string(),
         "bool" => "a bool".to_string(),
         "NoneType" | "None" => "`None`".to_string(),
+        "nothing" => "nothing".to_string(),
         "typing.Callable" => "a function".to_string(),
         "typing.Iterable" => "a list".to_string(),
         quotes::SYMBOL => "a name of object code".to_string(),

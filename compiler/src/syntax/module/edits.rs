@@ -144,10 +144,7 @@ impl<'a> Renderer<'a> {
             match piece {
                 Piece::Text(text) => self.push(text, edit.range, false),
                 Piece::Source { range, edits } => self.source(*range, edits),
-                Piece::Captures(index) => {
-                    let entries = self.captures(*index);
-                    self.push(&entries, edit.range, false);
-                }
+                Piece::Captures(index) => self.captures(*index, edit.range),
                 Piece::Import(index) => {
                     let line = self.import(*index);
                     self.push(&line, edit.range, false);
@@ -162,12 +159,17 @@ impl<'a> Renderer<'a> {
     }
 
     /// `"n": n, "mems[0]": mems[0]`, with the names that are visible there.
-    fn captures(&self, index: usize) -> String {
-        let Some(mentions) = self.module.captures.get(index) else { return String::new() };
-        let visible = mentions.iter().filter(|mention| self.is_visible(mention));
-        let entries: Vec<String> =
-            visible.map(|mention| format!("{}: {}", quoted(&mention.key), mention.value)).collect();
-        entries.join(", ")
+    /// Each value has the place where the object code mentions it.
+    fn captures(&mut self, index: usize, range: TextRange) {
+        let Some(mentions) = self.module.captures.get(index) else { return };
+        let mut separator = "";
+        for mention in mentions {
+            if self.is_visible(mention) {
+                self.push(&format!("{separator}{}: ", quoted(&mention.key)), range, false);
+                self.push(&mention.value, mention.range, false);
+                separator = ", ";
+            }
+        }
     }
 
     fn is_visible(&self, mention: &Mention) -> bool {

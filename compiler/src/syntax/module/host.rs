@@ -357,7 +357,7 @@ impl Host<'_> {
                 let base = host_name(self.text(item.value.range())).to_string();
                 value = format!("({value} if type({base}) != \"symbol\" else None)");
             }
-            mentions.push(Mention { key, value, unbound });
+            mentions.push(Mention { key, range, value, unbound });
         }
         mentions
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{ElifElseClause, Expr, Operator, Stmt, StmtFunctionDef, StmtWith};
+use ruff_text_size::TextRange;
 
 use crate::hardware::precision::Precision;
 use crate::typecheck::control_word;
@@ -13,6 +14,8 @@ use crate::typecheck::control_word;
 pub(crate) struct Mention {
     /// The source text, by which object code asks for it.
     pub(crate) key: String,
+    /// Where it stands first.
+    pub(crate) range: TextRange,
     /// Starlark text of the same expression.
     pub(crate) value: String,
     /// Names that must come from a star import, or else the expression has no value here.
