@@ -73,12 +73,16 @@ impl Browser {
         browser
     }
 
-    fn post(&self, path: &str, body: &Value) -> Value {
+    /// What the driver answers, or why it does not.
+    fn send(&self, path: &str, body: &Value) -> Result<Value, Value> {
         let request = self.agent.post(format!("{}{path}", self.session)).header("content-type", "application/json");
         let mut response = request.send(body.to_string()).unwrap();
         let answer: Value = serde_json::from_str(&response.body_mut().read_to_string().unwrap()).unwrap();
-        assert!(response.status().is_success(), "{path} {body}: {answer}");
-        answer["value"].clone()
+        if response.status().is_success() { Ok(answer["value"].clone()) } else { Err(answer) }
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        self.send(path, body).unwrap_or_else(|answer| panic!("{path} {body}: {answer}"))
     }
 
     /// Sends a command of the protocol of the browser's own tools.
@@ -119,18 +123,20 @@ impl Browser {
         self.post(&format!("/element/{}/value", self.element(selector)), &json!({ "text": text }));
     }
 
-    /// Clicks on what a selector finds, where the page stays.
-    pub(crate) fn tick(&self, selector: &str) {
+    /// Clicks on what a selector finds, on a page that stays.
+    pub(crate) fn click(&self, selector: &str) {
         self.post(&format!("/element/{}/click", self.element(selector)), &json!({}));
     }
 
-    /// Clicks on what a selector finds, and waits for the page that comes of it to be there.
-    pub(crate) fn click(&self, selector: &str) {
-        // The old page is complete too, until the answer comes.
-        self.evaluate("window.before = true");
-        self.tick(selector);
+    /// Clicks on what leads to another page, and waits until that is there.
+    pub(crate) fn follow(&self, selector: &str) {
+        self.evaluate("document.documentElement.dataset.left = 'yes'");
+        self.click(selector);
+        let expression = "document.documentElement.dataset.left !== 'yes' && document.readyState === 'complete'";
+        let asked = json!({ "cmd": "Runtime.evaluate", "params": { "expression": expression } });
         let start = Instant::now();
-        while self.evaluate("window.before ? 'before' : document.readyState") != "complete" {
+        // Between two pages there may be nothing that could answer.
+        while self.send("/goog/cdp/execute", &asked).map_or(true, |answer| answer["result"]["value"] != true) {
             assert!(start.elapsed() < Duration::from_secs(20), "{selector}");
             std::thread::sleep(Duration::from_millis(20));
         }

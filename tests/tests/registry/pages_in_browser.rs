@@ -116,16 +116,16 @@ fn an_account_is_used_without_script() {
     browser.open(&format!("{}/sign-in", server.url));
     browser.type_into("#login", "ada");
     browser.type_into("#password", "a wrong password");
-    browser.click("main button");
+    browser.follow("main button");
     assert_eq!(browser.evaluate("document.querySelector('[role=alert]').textContent"), "Login or password is wrong.");
     browser.type_into("#password", PASSWORD);
-    browser.click("main button");
+    browser.follow("main button");
     assert_eq!(browser.evaluate("location.pathname"), "/account");
     // No script of a page could take the session.
     assert_eq!(browser.evaluate("document.cookie"), "");
     browser.type_into("#token-name", "laptop");
-    browser.tick("#right-publish-new");
-    browser.click("main section form.stack button");
+    browser.click("#right-publish-new");
+    browser.follow("main section form.stack button");
     let token = browser.evaluate("document.querySelector('.secret').textContent");
     let me = server.send("GET", "/api/v1/whoami", token.as_str().unwrap(), b"").is(200).json();
     assert_eq!((&me["login"], &me["rights"]), (&json!("ada"), &json!(["publish-new"])));
@@ -135,9 +135,9 @@ fn an_account_is_used_without_script() {
         assert_eq!(browser.evaluate(PROBLEMS), json!([]), "{}", screen.name);
     }
     look_at(&browser, "account", &format!("{}/account", server.url));
-    browser.click("table button");
+    browser.follow("table button");
     server.send("GET", "/api/v1/whoami", token.as_str().unwrap(), b"").is(401);
-    browser.click(".who button");
+    browser.follow(".who button");
     assert_eq!(browser.evaluate("location.pathname"), "/");
     browser.open(&format!("{}/account", server.url));
     assert_eq!(browser.evaluate("location.pathname"), "/sign-in");
