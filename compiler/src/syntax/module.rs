@@ -125,9 +125,8 @@ fn independent(text: &str, errors: impl Iterator<Item = Diagnostic>) -> Vec<Diag
     for error in errors {
         let at = error.primary.as_ref().map_or(0, |label| label.span.start as usize);
         let before = text.get(..at).unwrap_or(text);
-        let mut starts =
-            before.match_indices('\n').map(|(end, _)| end + 1).filter(|start| is_statement_start(text, *start));
-        let statement = starts.next_back().unwrap_or(0);
+        let mut lines = before.match_indices('\n').map(|(end, _)| end + 1);
+        let statement = lines.rfind(|start| is_statement_start(text, *start)).unwrap_or(0);
         // That the text ends too soon follows from whatever was not closed.
         let is_at_end = text.get(at..).is_none_or(|rest| rest.trim().is_empty());
         if kept.iter().all(|(known, _)| *known != statement && !is_at_end) {
