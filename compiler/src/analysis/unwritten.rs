@@ -13,7 +13,8 @@ use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::{Satisfiable, Solver};
 use crate::cursor::path::{self, BlockPlace, Path};
-use crate::loop_ir::{Access, Proc, StmtKind};
+use crate::loop_ir::summary::NameFilter;
+use crate::loop_ir::{Access, Proc, Stmt, StmtKind};
 use crate::symbol::Sym;
 
 /// The reads of local buffers that may happen and surely see nothing: no write that comes before any of their instances
@@ -153,14 +154,16 @@ pub(crate) fn never_written(
 
 /// What follows the allocation of `buffer` in its list, when that list is around `at`. `None` for an argument.
 fn life(proc: &Proc, at: &Path, buffer: &Sym) -> Option<BlockPlace> {
+    if proc.args.iter().any(|arg| arg.name == *buffer) {
+        return None;
+    }
+    let bound = NameFilter::of([buffer]);
     let mut here = at.clone();
     while let Some((parent, orelse, position)) = here.list_position() {
         let list = path::list(proc, &parent, orelse)?;
-        let declared = list
-            .iter()
-            .take(position)
-            .position(|stmt| matches!(&stmt.kind, StmtKind::Alloc { name, .. } if name == buffer));
-        if let Some(declared) = declared {
+        let mut before = list.picked_before(position, |summary| summary.bound.meets(bound));
+        let declares = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Alloc { name, .. } if name == buffer);
+        if let Some((declared, _)) = before.find(|(_, stmt)| declares(stmt)) {
             return Some(BlockPlace { parent, orelse, lo: declared + 1, hi: list.len() });
         }
         here = parent;
