@@ -59,6 +59,10 @@ impl Diagnostic {
         }
     }
 
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
+    }
+
     pub fn at(mut self, span: &Span, text: impl Into<String>) -> Self {
         self.primary = Some(Label { span: span.clone(), text: text.into() });
         self

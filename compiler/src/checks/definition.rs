@@ -29,7 +29,7 @@ pub fn check(proc: &Proc, solver: &mut Solver) -> Result<(), Vec<Diagnostic>> {
     failures.append(&mut walk.failures);
     if failures.is_empty() {
         races(proc, solver, &mut failures);
-        values(proc, solver, &mut failures);
+        places(proc, solver, &mut failures);
     }
     if failures.is_empty() { Ok(()) } else { Err(failures.into_iter().map(Failure::diagnostic).collect()) }
 }
@@ -252,33 +252,40 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What is read was written, and what is written are places of their own.
-fn values(proc: &Proc, solver: &mut Solver, failures: &mut Vec<Failure>) {
-    let strides = strides::asserted(proc);
-    let mut allocates = false;
-    visit::each_stmt(&proc.body, &mut |stmt| allocates |= matches!(stmt.kind, StmtKind::Alloc { .. }));
-    if !strides && !allocates {
+/// The elements of what is written are places of their own.
+fn places(proc: &Proc, solver: &mut Solver, failures: &mut Vec<Failure>) {
+    if !strides::asserted(proc) {
         return;
     }
     let facts = Facts::of(proc);
     let mut scope = facts.scope.clone();
-    let root = Path::root();
-    let (effects, locals) = effects::with_locals(&proc.body, &root, false, 0, &mut scope, &mut solver.callees);
-    if strides {
-        let written = |arg: &Arg| effects.of_root(&arg.name).any(|cell| cell.kind.modifies());
-        failures.extend(strides::overlapping(proc, &facts, &written, solver));
+    let (effects, _) = effects::with_locals(&proc.body, &Path::root(), false, 0, &mut scope, &mut solver.callees);
+    let written = |arg: &Arg| effects.of_root(&arg.name).any(|cell| cell.kind.modifies());
+    failures.extend(strides::overlapping(proc, &facts, &written, solver));
+}
+
+/// Warnings of reads of local buffers that surely see nothing.
+///
+/// Not refused: a step that takes one iteration apart from the others makes sure what was open before, and what a step made
+/// has to be a definition again when it is printed.
+pub fn unwritten_reads(proc: &Proc, solver: &mut Solver) -> Vec<Diagnostic> {
+    let mut allocates = false;
+    visit::each_stmt(&proc.body, &mut |stmt| allocates |= matches!(stmt.kind, StmtKind::Alloc { .. }));
+    if !allocates {
+        return Vec::new();
     }
-    for cell in unwritten::blind_reads(&facts, &effects.cells, &locals, solver) {
-        if mutation::passes("what a definition reads may have been written", false) {
-            continue;
-        }
-        let Some(stmt) = path::stmt(proc, &cell.at) else { continue };
-        let names = Names::of(proc);
-        let message =
-            format!("`{}` reads `{}` where nothing was written before", names.headline(stmt), names.get(&cell.root));
+    let facts = Facts::of(proc);
+    let mut scope = facts.scope.clone();
+    let (effects, locals) = effects::with_locals(&proc.body, &Path::root(), false, 0, &mut scope, &mut solver.callees);
+    let names = Names::of(proc);
+    let warning = |cell: &effects::Cell| {
+        let stmt = path::stmt(proc, &cell.at)?;
+        let (line, buffer) = (names.headline(stmt), names.get(&cell.root));
+        let message = format!("`{line}` reads `{buffer}` where nothing was written before");
         let hint = "write it first, or make it a parameter if the caller gives its values";
-        failures.push(Failure::new(codes::UNWRITTEN, message, &stmt.span, &cell.at, "").hint(hint));
-    }
+        Some(Diagnostic::warning(codes::UNWRITTEN, message).at(&stmt.span, "").hint(hint))
+    };
+    unwritten::blind_reads(&facts, &effects.cells, &locals, solver).into_iter().filter_map(warning).collect()
 }
 
 /// `par` loops at any nesting.

@@ -54,7 +54,7 @@ codes! {
     RACE = "E0205", "iterations of a parallel loop conflict",
         "Two iterations of a `par` loop touch one location and at least one of them writes it, so the result would depend on which comes first. Sums into one place count as well: sum into one element for each iteration and add those up afterwards. A buffer that is only used within one iteration is allocated inside of the loop; static memory is shared by all iterations.";
     UNWRITTEN = "E0206", "nothing was written before this read",
-        "The statement reads a local buffer, and no write that can come before it reaches the element, so its value is whatever happens to be in memory. Write the buffer first, or make it a parameter if the caller gives its values. Reads that see a write for some values of the sizes, or in some iterations only, are not refused; `exo test` finds those whose values reach an output.";
+        "A warning of `exo check`. The statement reads a local buffer, and no write that can come before it reaches the element, so its value is whatever happens to be in memory. Write the buffer first, or make it a parameter if the caller gives its values. Reads that see a write for some values of the sizes, or in some iterations only, are not named; `exo test` finds those whose values reach an output.";
     STRIDES = "E0207", "elements of a window overlap",
         "The asserts fix strides of a window parameter with which two of its elements are one place in memory, and the procedure writes the window. Whatever is proven of a procedure takes different elements to be different places. A window that is only read may have such strides: `assert stride(x, 0) == 0` repeats a row.";
     // 03xx: scheduling

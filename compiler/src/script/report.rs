@@ -6,6 +6,7 @@ use starlark::environment::FrozenModule;
 use starlark::values::structs::StructRef;
 use starlark::values::{OwnedFrozenValue, Value};
 
+use crate::checks::definition;
 use crate::contract::{CheckReport, InstructionSummary};
 use crate::diagnostic::Diagnostic;
 use crate::script::host::Host;
@@ -40,6 +41,7 @@ fn describe(host: &Host, modules: &[ModuleId], report: &mut CheckReport) {
             continue;
         }
         report.procs.push((proc.name.to_string(), digest(proc)));
+        report.diagnostics.extend(definition::unwritten_reads(proc, &mut host.solver.borrow_mut()));
         if let Some(instr) = &proc.instr {
             report.instructions.push(InstructionSummary {
                 name: proc.name.to_string(),

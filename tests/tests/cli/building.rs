@@ -391,3 +391,16 @@ fn waived_checks_that_are_allowed_or_ones_own_are_counted_wherever_they_run() {
     own.run(&["audit", "--deny", "waived"]).exits(4).says(&["waived: mine 0.1.0 (1)"]);
     own.run(&["build"]).exits(0).says(&["has a waived check by `mine` in fission(scale"]);
 }
+
+#[test]
+fn check_warns_of_a_read_of_what_nothing_wrote() {
+    let sandbox = kernel("\"plain_a\"");
+    let blind = "\n@proc\ndef blind(y: f32[4]):\n    t: f32\n    y[0] = t\n";
+    sandbox.write("work/src/lib.exo", &format!("{LIB}{blind}"));
+    sandbox.run(&["check"]).exits(0).says(&[
+        "warning[E0206]: `y[0] = t` reads `t` where nothing was written before",
+        "src/lib.exo:",
+        "write it first, or make it a parameter",
+    ]);
+    sandbox.run(&["build"]).exits(0);
+}

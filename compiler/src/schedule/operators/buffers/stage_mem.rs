@@ -93,7 +93,7 @@ def f(x: f32[8, 8] @ DRAM, y: f32[8] @ DRAM):
                 format!("the block does more than reduce into `{}`, so `accum` does not apply", staged.buffer);
             return Err(arguments.scheduling(message));
         }
-        let load = staged.needs_load(proc, &mut redirected, solver);
+        let load = staged.needs_load(proc, arguments, &mut redirected, solver)?;
         staged.propose(proc, arguments, redirected, load, solver)
     }
 }
@@ -317,20 +317,37 @@ impl Staged {
     }
 
     /// A copy that holds nothing may only be used where the block fills it first, or where the buffer holds nothing either.
-    fn needs_load(&self, proc: &Proc, redirected: &mut Redirected, solver: &mut Solver) -> bool {
+    fn needs_load(
+        &self,
+        proc: &Proc,
+        arguments: &Arguments,
+        redirected: &mut Redirected,
+        solver: &mut Solver,
+    ) -> Result<bool, Refusal> {
         if self.accum {
-            return true;
+            return Ok(true);
         }
         let (block, buffer, window) = (&self.block, &self.buffer, &self.window);
         let (side, block, buffer, window) = (Side::Before, block.clone(), buffer.clone(), window.clone());
         let filled =
             Question::FilledFirst { side, block: block.clone(), buffer: buffer.clone(), window: window.clone() };
-        let empty = Question::NeverWritten { side, block, buffer, window };
-        match [filled, empty].into_iter().find(|question| question.holds(proc, proc, solver)) {
-            Some(question) => redirected.questions.push(question),
-            None => return true,
+        let empty =
+            Question::NeverWritten { side, block: block.clone(), buffer: buffer.clone(), window: window.clone() };
+        if filled.holds(proc, proc, solver) {
+            redirected.questions.push(filled);
+            return Ok(false);
         }
-        false
+        if !empty.holds(proc, proc, solver) {
+            return Ok(true);
+        }
+        // What is copied out has to come from somewhere.
+        if (Question::Untouched { side, block, buffer, window }).holds(proc, proc, solver) {
+            return Err(
+                arguments.scheduling(format!("the block never comes to use `{}` inside the window", self.buffer))
+            );
+        }
+        redirected.questions.push(empty);
+        Ok(false)
     }
 
     fn propose(

@@ -403,6 +403,28 @@ fn a_window_of_a_window_must_not_outlive_the_block() {
 }
 
 #[test]
+fn what_nobody_writes_is_not_copied_out() {
+    let p = procedure(
+        "
+        @proc
+        def f(n: size, x: f32[8]):
+            t: f32[8]
+            for i in seq(0, 0):
+                t[i] = 1.0
+            for i in seq(0, n):
+                if i < 0:
+                    t[2] = x[3]
+            t[4] = 1.0
+        ",
+    );
+    for pattern in ["for i in _: _", "for i in _: _ #1"] {
+        let refusal = refused("stage_mem", &p, arguments![pattern, "t[0:4]", "s"]);
+        assert!(refusal.message().contains("never comes to use `t` inside the window"), "{}", refusal.message());
+    }
+    step("stage_mem", &p, arguments!["t[4] = _", "t[0:8]", "s"]);
+}
+
+#[test]
 fn what_was_never_written_is_not_copied_in() {
     let p = procedure(
         "
