@@ -81,11 +81,14 @@ impl Unit<'_> {
     }
 }
 
-/// An argument as text that a user's function may put anywhere: sums and products come in parentheses.
-fn argument_text(arg: &CExpr) -> String {
+/// A value as text that a user's function may put anywhere: sums, products and what starts with a minus come in
+/// parentheses, since `-` before a minus is another operator.
+pub fn argument_text(arg: &CExpr) -> String {
+    let text = arg.text();
     match arg {
-        CExpr::Binary { .. } => arg.clone().paren().text(),
-        other => other.text(),
+        CExpr::Binary { .. } | CExpr::Neg(_) => arg.clone().paren().text(),
+        _ if text.starts_with(['-', '+']) => format!("({text})"),
+        _ => text,
     }
 }
 

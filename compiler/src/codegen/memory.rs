@@ -1,6 +1,7 @@
 //! C text for buffers in a memory: declaration, release, address, read, write.
 
 use crate::codegen::c_tree::{CArray, CExpr, COp, CStmt};
+use crate::codegen::externs::argument_text;
 use crate::codegen::unit::{Helper, Layout, Unit, builtin_base};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::memory::{Memory, MemoryQuestion};
@@ -210,7 +211,7 @@ impl Unit<'_> {
 
     pub fn write(&mut self, memory: &Memory, lhs: CExpr, reduce: bool, rhs: CExpr, span: &Span) -> Option<CStmt> {
         if self.layout(memory) == Layout::User {
-            let (left, right) = (lhs.text(), rhs.text());
+            let (left, right) = (lhs.text(), argument_text(&rhs));
             let question = match reduce {
                 true => MemoryQuestion::Reduce { lhs: &left, rhs: &right },
                 false => MemoryQuestion::Write { lhs: &left, rhs: &right },

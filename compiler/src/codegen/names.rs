@@ -334,11 +334,70 @@ pub fn is_reserved_function(name: &str) -> bool {
         || WORDS.contains(&name)
         || LIBRARY.contains(&name)
         || FUNCTIONS_ONLY.contains(&name)
+        || is_macro_family(name)
+}
+
+/// Whether a name is of a family of object-like macros of the standard headers: limits of types, classes of floating-point
+/// numbers, and the constants and states that compilers in GNU mode add.
+fn is_macro_family(name: &str) -> bool {
+    const TYPES: [&str; 19] = [
+        "INT",
+        "UINT",
+        "SIZE_",
+        "PTRDIFF_",
+        "SIG_ATOMIC_",
+        "WCHAR_",
+        "WINT_",
+        "CHAR_",
+        "SCHAR_",
+        "UCHAR_",
+        "SHRT_",
+        "USHRT_",
+        "LONG_",
+        "ULONG_",
+        "LLONG_",
+        "ULLONG_",
+        "FLT_",
+        "DBL_",
+        "LDBL_",
+    ];
+    const OTHERS: [&str; 28] = [
+        "CHAR_BIT",
+        "P_tmpdir",
+        "WNOHANG",
+        "WUNTRACED",
+        "WSTOPPED",
+        "WEXITED",
+        "WCONTINUED",
+        "WNOWAIT",
+        "FP_NAN",
+        "FP_INFINITE",
+        "FP_ZERO",
+        "FP_SUBNORMAL",
+        "FP_NORMAL",
+        "FP_ILOGB0",
+        "FP_ILOGBNAN",
+        "M_E",
+        "M_LOG2E",
+        "M_LOG10E",
+        "M_LN2",
+        "M_LN10",
+        "M_PI",
+        "M_PI_2",
+        "M_PI_4",
+        "M_1_PI",
+        "M_2_PI",
+        "M_2_SQRTPI",
+        "M_SQRT2",
+        "M_SQRT1_2",
+    ];
+    let is_limit = ["_MAX", "_MIN", "_WIDTH"].iter().any(|end| name.ends_with(end));
+    (is_limit && TYPES.iter().any(|start| name.starts_with(start))) || OTHERS.contains(&name)
 }
 
 /// Whether C or its library has another meaning for the name of a variable.
 pub fn is_reserved_variable(name: &str) -> bool {
-    WORDS.contains(&name) || (LIBRARY.contains(&name) && !HARMLESS_VARIABLES.contains(&name))
+    WORDS.contains(&name) || is_macro_family(name) || (LIBRARY.contains(&name) && !HARMLESS_VARIABLES.contains(&name))
 }
 
 /// Whether a name belongs to what this compiler or the implementation of C adds.

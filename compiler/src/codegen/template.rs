@@ -61,7 +61,7 @@ pub fn parse(template: &str) -> Result<Vec<Piece>, String> {
 /// Checks that the template of an instruction can be filled in: its placeholders are what its parameters provide.
 ///
 /// # Errors
-/// Braces that do not pair up, and placeholders that no parameter provides.
+/// Braces that do not pair up, and placeholders that no parameter provides, or two.
 pub fn check(proc: &Proc) -> Result<(), Diagnostic> {
     let Some(instruction) = &proc.instr else { return Ok(()) };
     let refused = |reason: String| {
@@ -78,6 +78,10 @@ pub fn check(proc: &Proc) -> Result<(), Diagnostic> {
         let Piece::Placeholder(name) = piece else { continue };
         // The data of a scalar is the scalar.
         let is_scalar_data = name.strip_suffix("_data").is_some_and(|stem| provided.iter().any(|known| known == stem));
+        if provided.iter().filter(|known| **known == name).count() > 1 {
+            let problem = refused(format!("the template names `{{{name}}}`, which two parameters provide"));
+            return Err(problem.hint("rename one of them: a window `x` also provides `{x_data}` and `{x_int}`"));
+        }
         if is_scalar_data || provided.contains(&name) {
             continue;
         }

@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Frame, Refusal, codes};
 use crate::script::manual;
 use crate::script::wording::{self, Origin, Words};
 use crate::source::Span;
-use crate::syntax::module::source_name;
+use crate::syntax::module::{self, source_name};
 
 /// A refusal on its way through the evaluator. `attempt` catches exactly this.
 #[derive(Debug)]
@@ -147,6 +147,9 @@ fn text_of(span: &Span) -> Option<&str> {
 
 /// The name of a function as the user wrote it. Values that cannot be called have no name, only their text.
 fn written_name(name: &str) -> String {
+    if name == module::CONFIG {
+        return "a config".to_string();
+    }
     if name.starts_with("__python_") {
         return "with python".to_string();
     }
