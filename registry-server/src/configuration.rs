@@ -25,7 +25,7 @@ pub(crate) enum Command {
     User(User),
     /// Tell whether everything the registry needs is there
     Doctor(Place),
-    /// Recompute every hash, signature and proof from the latest pointer down
+    /// Recompute every hash and signature from the latest pointer down
     VerifyAll(Place),
     /// Write the static registry (all of /v1) into a folder
     ExportStatic(Export),

@@ -93,11 +93,16 @@ fn two_servers_that_publish_at_once_lose_nothing() {
     let folder = Arc::new(tempfile::tempdir().unwrap());
     let one = Server::start_on(folder.clone(), in_database(cluster.url()));
     let two = Server::start_on(folder, in_database(cluster.url()));
+    publish_in_turns(&one, &two);
+}
+
+/// Authors publish on two servers of one registry at once; each pack is there on both.
+pub(crate) fn publish_in_turns(one: &Server, two: &Server) {
     let session = one.account("ada");
     let names = ["amber", "birch", "cobalt", "dune", "ocean", "fjord", "garnet", "harbor"];
     std::thread::scope(|scope| {
         for (number, name) in names.iter().enumerate() {
-            let server = if number % 2 == 0 { &one } else { &two };
+            let server = if number % 2 == 0 { one } else { two };
             let session = &session;
             scope.spawn(move || {
                 let outcome = server.publish(session, &[Pack::new(name, "1.0.0")]);
@@ -105,7 +110,7 @@ fn two_servers_that_publish_at_once_lose_nothing() {
             });
         }
     });
-    for server in [&one, &two] {
+    for server in [one, two] {
         let trust = client::trust(server, None);
         assert_eq!(trust.pointer().unwrap().log_size, names.len() as u64);
         for name in names {

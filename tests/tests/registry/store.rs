@@ -9,11 +9,10 @@ use s3s::service::S3ServiceBuilder;
 use s3s_fs::FileSystem;
 use tempfile::TempDir;
 
-use crate::client;
 use crate::operations::comes_back;
-use crate::postgres::Cluster;
+use crate::postgres::{Cluster, publish_in_turns};
 use crate::publishing::life_of_a_pack;
-use crate::server::{Pack, Server, Variables, in_database, operate_on};
+use crate::server::{Server, Variables, in_database, operate_on};
 
 const KEY: &str = "exo-test";
 const SECRET: &str = "not a secret";
@@ -103,23 +102,6 @@ fn replicas_share_a_database_and_a_store() {
         std::fs::copy(one.path("keys").join(name), other.path().join("keys").join(name)).unwrap();
     }
     let two = Server::start_on(other, variables);
-    let session = one.account("ada");
-    let names = ["amber", "birch", "cobalt", "dune", "ocean", "fjord"];
-    std::thread::scope(|scope| {
-        for (number, name) in names.iter().enumerate() {
-            let (server, session) = (if number % 2 == 0 { &one } else { &two }, &session);
-            scope.spawn(move || {
-                let outcome = server.publish(session, &[Pack::new(name, "1.0.0")]);
-                assert_eq!(outcome["state"], "published", "{outcome}");
-            });
-        }
-    });
-    for server in [&one, &two] {
-        let trust = client::trust(server, None);
-        assert_eq!(trust.pointer().unwrap().log_size, names.len() as u64);
-        for name in names {
-            client::check(server, &trust, name);
-        }
-    }
+    publish_in_turns(&one, &two);
     one.operate("verify-all", &[]);
 }
