@@ -185,7 +185,11 @@ pub(crate) async fn verify_all(place: &Place) -> Result<(), Failure> {
             versions += 1;
         }
     }
-    println!("{} packs, {versions} versions, {} leaves: all hashes and signatures hold", shards.len(), leaves.len());
+    println!(
+        "all hashes and signatures hold; packs: {}, versions: {versions}, leaves of the log: {}",
+        shards.len(),
+        leaves.len()
+    );
     Ok(())
 }
 
