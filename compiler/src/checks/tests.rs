@@ -286,3 +286,21 @@ fn asserted_strides_keep_written_elements_apart() {
         check(&proc(preds, shape, true)).unwrap_or_else(|codes| panic!("{codes:?}: {preds}"));
     }
 }
+
+#[test]
+fn negative_literals_of_unsigned_precisions_are_warned_of() {
+    let warnings = |ty: &str, value: &str| {
+        let text = format!("@proc\ndef p(x: {ty}[2]):\n    x[0] = {value}\n");
+        check(&text).unwrap();
+        super::literals::wrapping(procs(&text).last().unwrap())
+    };
+    for (ty, value) in [("ui8", "-1"), ("ui32", "-2.0"), ("ui16", "x[1] + 2.0 * -3.0")] {
+        let found = warnings(ty, value);
+        assert_eq!(found.len(), 1, "{ty} {value}");
+        assert!(found[0].message.contains(&format!("is no value of `{ty}` and wraps around")));
+        assert!(found[0].primary.is_some());
+    }
+    for (ty, value) in [("ui8", "1"), ("i8", "-1"), ("f32", "-1.0"), ("ui8", "-x[1]"), ("ui8", "x[1] - 3.0")] {
+        assert!(warnings(ty, value).is_empty(), "{ty} {value}");
+    }
+}

@@ -57,15 +57,24 @@ impl FunctionLowering<'_, '_> {
         self.declarations.precision(name).map_or(Precision::F32, Precision::concrete)
     }
 
-    /// The lvalue of one element, or of a scalar when `idx` is empty.
+    /// The lvalue of one element, or of a scalar when `idx` is empty. A memory that says where the windows of instructions
+    /// lie says it of single elements too, so that both mean the same place.
     pub fn element(&mut self, name: &Sym, idx: &[Expr], span: &Span) -> CExpr {
+        match self.declarations.memory(name) {
+            Some(memory) if !idx.is_empty() && self.unit.addresses(&memory) => self.place(name, idx, span),
+            Some(_) | None => self.row_major(name, idx, span),
+        }
+    }
+
+    /// The lvalue of one element by the strides of its buffer, whatever its memory says.
+    pub fn row_major(&mut self, name: &Sym, idx: &[Expr], span: &Span) -> CExpr {
         let variable = CExpr::token(self.names.get(name));
         match self.storage(name) {
             Storage::ScalarPointer => CExpr::Deref(Box::new(variable)),
             Storage::ScalarLocal => variable,
             Storage::Dense(_) => variable.index(self.offset(name, idx)),
             Storage::Struct => variable.member("data").index(self.offset(name, idx)),
-            Storage::Resolved(alias) => self.element(&alias.root, &alias.root_index(idx), span),
+            Storage::Resolved(alias) => self.row_major(&alias.root, &alias.root_index(idx), span),
             Storage::Unknown => {
                 self.unit.malformed("an access to an undeclared buffer", span);
                 variable
@@ -125,14 +134,14 @@ impl FunctionLowering<'_, '_> {
     pub fn place(&mut self, name: &Sym, idx: &[Expr], span: &Span) -> CExpr {
         let is_struct = match self.storage(name) {
             Storage::Resolved(alias) => return self.place(&alias.root, &alias.root_index(idx), span),
-            Storage::ScalarPointer | Storage::ScalarLocal | Storage::Unknown => return self.element(name, idx, span),
+            Storage::ScalarPointer | Storage::ScalarLocal | Storage::Unknown => return self.row_major(name, idx, span),
             Storage::Dense(_) => false,
             Storage::Struct => true,
         };
         let strides = self.strides(name);
         let indices: Vec<CExpr> = idx.iter().map(|index| self.subscript(index)).collect();
         let Some(memory) = self.declarations.memory(name) else {
-            return self.element(name, idx, span);
+            return self.row_major(name, idx, span);
         };
         let ty = self.precision(name).c_type();
         let variable = self.names.get(name).to_string();

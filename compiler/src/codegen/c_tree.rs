@@ -158,6 +158,13 @@ impl CExpr {
         out
     }
 
+    /// The text in parentheses, unless it is one operand whatever stands around it.
+    pub fn atom_text(&self) -> String {
+        let mut out = String::new();
+        self.write(Level::POSTFIX, &mut out);
+        out
+    }
+
     fn level(&self) -> u8 {
         match self {
             CExpr::Int(value) if *value < 0 => Level::UNARY,

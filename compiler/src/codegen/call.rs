@@ -147,7 +147,7 @@ impl FunctionLowering<'_, '_> {
         if is_window && let Some(window) = self.window_of(actual) {
             let constant = !self.unit.usage.writes_param(callee, at);
             let whole = self.window_literal(&window, constant, &actual.span).paren().text();
-            let data = self.window_place_of(&window, &actual.span).text();
+            let data = self.window_place_of(&window, &actual.span).atom_text();
             let variable = self.variable(&window.name);
             return Placeholders { name, whole, data: Some(data), variable: Some(variable) };
         }

@@ -41,11 +41,16 @@ impl FunctionLowering<'_, '_> {
 
     /// An element as it is stored.
     pub fn stored(&mut self, name: &Sym, idx: &[Expr], span: &Span) -> CExpr {
-        let place = self.element(name, idx, span);
-        match self.declarations.memory(name) {
-            Some(memory) => self.unit.read(&memory, place, span),
-            None => place,
+        let Some(memory) = self.declarations.memory(name) else {
+            return self.row_major(name, idx, span);
+        };
+        if !self.unit.reads(&memory) {
+            let place = self.row_major(name, idx, span);
+            self.unit.cannot(&memory, "read single elements", span, Some(&place.text()));
+            return place;
         }
+        let place = self.element(name, idx, span);
+        self.unit.read(&memory, place, span)
     }
 
     fn malformed_data(&mut self, expr: &Expr) -> CExpr {

@@ -307,13 +307,22 @@ impl FunctionLowering<'_, '_> {
         let target = self.precision(name);
         let source = computation::of_rhs(rhs, target, &self.declarations);
         let memory = self.declarations.memory(name)?;
-        if target == Precision::Bf16 {
-            let value = self.bf16_value(name, idx, rhs, reduce, source, span);
-            let lhs = self.element(name, idx, span);
-            return self.unit.write(&memory, lhs, false, value, span);
+        let is_bf16 = target == Precision::Bf16;
+        // C cannot add to `bf16` in place.
+        let adds = reduce && !is_bf16;
+        let mut value = match is_bf16 {
+            true => self.bf16_value(name, idx, rhs, reduce, source, span),
+            false => self.data(rhs, source),
+        };
+        if !self.unit.writes(&memory, adds) {
+            let place = self.row_major(name, idx, span);
+            let what = if reduce { "reduce into" } else { "write" };
+            return self.unit.cannot(&memory, what, span, Some(&place.text()));
         }
-        let mut value = self.data(rhs, source);
         let lhs = self.element(name, idx, span);
+        if is_bf16 {
+            return self.unit.write(&memory, lhs, adds, value, span);
+        }
         // An assignment of a variable to itself is written with a cast, because compilers warn about a bare one.
         if source != target || lhs == value || may_overflow(rhs, target) {
             value = value.paren().cast(target.c_type());
@@ -342,7 +351,7 @@ impl FunctionLowering<'_, '_> {
             _ => {
                 let value = self.data(rhs, source);
                 match reduce {
-                    true => bfloat::reduced(self.element(name, idx, span), value, source),
+                    true => bfloat::reduced(self.stored(name, idx, span), value, source),
                     false => bfloat::converted(value, source),
                 }
             }

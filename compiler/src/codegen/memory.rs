@@ -179,8 +179,8 @@ impl Unit<'_> {
         if self.layout(base.memory) != Layout::User {
             return default(base);
         }
-        let indices_text: Vec<String> = indices.iter().map(CExpr::text).collect();
-        let strides_text: Vec<String> = strides.iter().map(CExpr::text).collect();
+        let indices_text: Vec<String> = indices.iter().map(CExpr::atom_text).collect();
+        let strides_text: Vec<String> = strides.iter().map(CExpr::atom_text).collect();
         let question = MemoryQuestion::Window {
             c_type: base.ty,
             is_window: base.is_struct,
@@ -194,24 +194,38 @@ impl Unit<'_> {
         }
     }
 
-    /// The value of one element; `place` is its lvalue.
+    /// Whether the functions of a memory say where elements lie.
+    pub fn addresses(&self, memory: &Memory) -> bool {
+        self.layout(memory) == Layout::User && self.hooks.defines(memory, "window")
+    }
+
+    /// Whether plain C may read single elements.
+    pub fn reads(&self, memory: &Memory) -> bool {
+        self.layout(memory) != Layout::User || memory.can_read
+    }
+
+    /// Whether plain C may write single elements, or add to them.
+    pub fn writes(&self, memory: &Memory, reduce: bool) -> bool {
+        self.layout(memory) != Layout::User
+            || builtin_base(memory).is_some()
+            || self.hooks.defines(memory, if reduce { "reduce" } else { "write" })
+    }
+
+    /// The value of one element of a memory that can be read; `place` is its lvalue.
     pub fn read(&mut self, memory: &Memory, place: CExpr, span: &Span) -> CExpr {
         if self.layout(memory) != Layout::User {
             return place;
         }
-        if !memory.can_read {
-            self.cannot(memory, "read single elements", span, Some(&place.text()));
-            return place;
-        }
-        match self.ask(memory, &MemoryQuestion::Read { place: &place.text() }, span) {
+        match self.ask(memory, &MemoryQuestion::Read { place: &place.atom_text() }, span) {
             Some(text) => CExpr::Raw(text),
             None => place,
         }
     }
 
+    /// The statement that writes one element, or adds to it, of a memory that can be written.
     pub fn write(&mut self, memory: &Memory, lhs: CExpr, reduce: bool, rhs: CExpr, span: &Span) -> Option<CStmt> {
         if self.layout(memory) == Layout::User {
-            let (left, right) = (lhs.text(), argument_text(&rhs));
+            let (left, right) = (lhs.atom_text(), argument_text(&rhs));
             let question = match reduce {
                 true => MemoryQuestion::Reduce { lhs: &left, rhs: &right },
                 false => MemoryQuestion::Write { lhs: &left, rhs: &right },
@@ -223,15 +237,12 @@ impl Unit<'_> {
             if self.errors.len() > errors {
                 return None;
             }
-            if builtin_base(memory).is_none() {
-                return self.cannot(memory, if reduce { "reduce into" } else { "write" }, span, Some(&lhs.text()));
-            }
         }
         Some(CStmt::Assign { lhs, reduce, rhs })
     }
 
     /// `place` is the element in question as C would name it; steps of a schedule leave no better place behind.
-    fn cannot(&mut self, memory: &Memory, what: &str, span: &Span, place: Option<&str>) -> Option<CStmt> {
+    pub fn cannot(&mut self, memory: &Memory, what: &str, span: &Span, place: Option<&str>) -> Option<CStmt> {
         let object = if what == "allocate" { " buffers" } else { "" };
         let detail = if what == "write" || what == "reduce into" { " single elements" } else { object };
         let mut refusal = Diagnostic::error(codes::MEMORY, format!("{} cannot {what}{detail}", memory.name()))

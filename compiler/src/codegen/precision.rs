@@ -66,15 +66,16 @@ fn unrepresentable(value: &Const, precision: Precision) -> Option<String> {
     }
 }
 
+/// Unsigned arithmetic wraps, that of a minus too: `-2` is what `-(1 * 2)` is.
 fn int_misfit(value: i128, precision: Precision) -> Option<String> {
     let (lo, hi): (i128, i128) = match precision {
         Precision::I8 => (i128::from(i8::MIN), i128::from(i8::MAX)),
         Precision::I16 => (i128::from(i16::MIN), i128::from(i16::MAX)),
         Precision::I32 => (i128::from(i32::MIN), i128::from(i32::MAX)),
         Precision::I64 => (i128::from(i64::MIN), i128::from(i64::MAX)),
-        Precision::Ui8 => (0, i128::from(u8::MAX)),
-        Precision::Ui16 => (0, i128::from(u16::MAX)),
-        Precision::Ui32 => (0, i128::from(u32::MAX)),
+        Precision::Ui8 => (-i128::from(u8::MAX), i128::from(u8::MAX)),
+        Precision::Ui16 => (-i128::from(u16::MAX), i128::from(u16::MAX)),
+        Precision::Ui32 => (-i128::from(u32::MAX), i128::from(u32::MAX)),
         Precision::F16 => (-65504, 65504),
         Precision::R | Precision::F32 | Precision::F64 | Precision::Bf16 => return None,
     };

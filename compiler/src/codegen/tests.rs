@@ -46,6 +46,10 @@ impl Hooks for TestHooks {
         })
     }
 
+    fn defines(&self, memory: &Memory, function: &str) -> bool {
+        memory.name() == "AVX2" && ["global_", "alloc", "free", "window"].contains(&function)
+    }
+
     fn extern_call(&self, _: &ExternFunction, arguments: &[String], c_type: &str) -> Result<String, Refusal> {
         Ok(format!("user_{c_type}({})", arguments.join(", ")))
     }

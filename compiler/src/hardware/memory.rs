@@ -197,6 +197,9 @@ pub trait Hooks {
     /// The text, or `None` where the memory (and its bases) does not define that function.
     fn memory(&self, memory: &Memory, question: &MemoryQuestion<'_>) -> Result<Option<String>, Refusal>;
 
+    /// Whether the memory or one of its bases has a function of that name, such as `window`.
+    fn defines(&self, memory: &Memory, function: &str) -> bool;
+
     /// The C expression of a call to a user's extern; arguments are C text, `c_type` its element type.
     fn extern_call(&self, function: &ExternFunction, arguments: &[String], c_type: &str) -> Result<String, Refusal>;
 

@@ -86,6 +86,10 @@ impl Precision {
         matches!(self, Precision::I8 | Precision::I16 | Precision::Ui8 | Precision::Ui16)
     }
 
+    pub fn is_unsigned(self) -> bool {
+        matches!(self, Precision::Ui8 | Precision::Ui16 | Precision::Ui32)
+    }
+
     pub fn is_float(self) -> bool {
         match self {
             Precision::R | Precision::F16 | Precision::F32 | Precision::F64 | Precision::Bf16 => true,

@@ -69,6 +69,10 @@ impl Domain for Rounded {
     fn literal(&self, literal: Const, precision: Precision) -> MachineValue {
         match literal {
             Const::Int(value) => convert(MachineValue::Int(value), precision),
+            // The minus of a literal is that of arithmetic, which wraps where the precision has no negative values.
+            Const::Real(value) if value < 0.0 && precision.is_unsigned() => {
+                self.negated(&convert(MachineValue::Float(-value), precision), precision)
+            }
             Const::Real(value) => convert(MachineValue::Float(value), precision),
             Const::Bool(value) => convert(MachineValue::Int(i64::from(value)), precision),
         }

@@ -98,8 +98,13 @@ pub fn binary_type(op: BinaryOp, lhs: Ty, rhs: Ty) -> Ty {
 }
 
 /// Negation; that of a literal is the negative literal, as in source text.
+///
+/// The least value of an integer precision stays under its negation: `-(-128)` is a value of `i8`, as arithmetic wraps,
+/// and `128` is none.
 pub fn neg(operand: Expr) -> Expr {
     let folded = match &operand.kind {
+        ExprKind::Const(Const::Int(value)) if operand.ty == Ty::Data && is_least(*value as f64) => None,
+        ExprKind::Const(Const::Real(value)) if is_least(*value) => None,
         ExprKind::Const(Const::Int(value)) => value.checked_neg().map(Const::Int),
         ExprKind::Const(Const::Real(value)) => Some(Const::Real(-value)),
         _ => None,
@@ -109,6 +114,11 @@ pub fn neg(operand: Expr) -> Expr {
     }
     let (ty, span) = (operand.ty, operand.span.clone());
     expr(ExprKind::Neg(operand), ty, &span)
+}
+
+/// Whether a literal is the least value of a signed integer precision.
+fn is_least(value: f64) -> bool {
+    [f64::from(i8::MIN), f64::from(i16::MIN), f64::from(i32::MIN), i64::MIN as f64].contains(&value)
 }
 
 pub fn add(lhs: Expr, rhs: Expr) -> Expr {

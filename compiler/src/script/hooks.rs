@@ -86,6 +86,11 @@ impl<'v> ScriptHooks<'_, 'v, '_, '_> {
         DictRef::from_value(functions)?.get_str(name)
     }
 
+    /// The function `name` of a memory or of the nearest base that has one.
+    fn inherited(&self, memory: &Memory, name: &str) -> Option<Value<'v>> {
+        memory.chain().find_map(|memory| self.function(memory.identity, name).filter(|function| !function.is_none()))
+    }
+
     fn call(&self, call: &Call<'_>, function: Value<'v>, positional: &[Value<'v>]) -> Result<Value<'v>, Refusal> {
         let mut eval = self.eval.borrow_mut();
         eval.eval_function(function, positional, &[]).map_err(|error| match (as_refusal(&error), as_failure(&error)) {
@@ -133,14 +138,7 @@ impl Call<'_> {
 impl Hooks for ScriptHooks<'_, '_, '_, '_> {
     fn memory(&self, memory: &Memory, question: &MemoryQuestion<'_>) -> Result<Option<String>, Refusal> {
         let name = question_name(question);
-        let mut at = Some(memory);
-        let found = loop {
-            let Some(memory) = at else { return Ok(None) };
-            if let Some(function) = self.function(memory.identity, name).filter(|function| !function.is_none()) {
-                break function;
-            }
-            at = memory.base.as_ref();
-        };
+        let Some(found) = self.inherited(memory, name) else { return Ok(None) };
         if let Some(text) = found.unpack_str() {
             return Ok(Some(text.to_string()));
         }
@@ -167,6 +165,10 @@ impl Hooks for ScriptHooks<'_, '_, '_, '_> {
         };
         let what = format!("`{name}` of memory `{}`", memory.name());
         self.text(&Call { what, written: call_of(question), code: codes::MEMORY }, found, &arguments).map(Some)
+    }
+
+    fn defines(&self, memory: &Memory, function: &str) -> bool {
+        self.inherited(memory, function).is_some()
     }
 
     fn extern_call(&self, function: &ExternFunction, arguments: &[String], c_type: &str) -> Result<String, Refusal> {

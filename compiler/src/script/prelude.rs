@@ -201,7 +201,9 @@ fn natives(builder: &mut GlobalsBuilder) {
     ///     alloc(name, prim_type, shape, srcinfo)    the declaration of a buffer, a statement
     ///     free(name, prim_type, shape, srcinfo)     the statement that gives it back, or ""
     ///     window(basetyp, baseptr, indices, strides, srcinfo)
-    ///                                               the element at `indices` as an lvalue
+    ///                                               the element at `indices` as an lvalue: of elements
+    ///                                               that plain C reads or writes, and the first of
+    ///                                               windows that go to instructions and calls
     ///     read(place)                               the value of that element
     ///     write(srcinfo, lhs, rhs)                  the statement for `lhs = rhs`
     ///     reduce(srcinfo, lhs, rhs)                 the statement for `lhs += rhs`
@@ -209,9 +211,10 @@ fn natives(builder: &mut GlobalsBuilder) {
     ///
     /// `name`, `baseptr`, `place`, `lhs` and `rhs` are C as text; `prim_type` is the C type of an element, such
     /// as "float"; `shape`, `indices` and `strides` are lists of C expressions as text, outermost dimension
-    /// first, so that an extent of eight is "8". `basetyp` is a record: `basetyp.ctype` is the C type, and
-    /// `basetyp.is_win` says whether `baseptr` is a window struct with `.data` and `.strides`. `srcinfo` is
-    /// kept for code from Exo and is empty.
+    /// first, so that an extent of eight is "8"; what is not one operand comes in parentheses. `basetyp` is a record: `basetyp.ctype` is the C type, and
+    /// `basetyp.is_win` says whether `baseptr` is a window struct with `.data` and `.strides`, as it is in a
+    /// callee; a memory whose places are no sums of index times stride has to refuse that. `place` and `lhs`
+    /// are what `window` returned. `srcinfo` is kept for code from Exo and is empty.
     ///
     /// A function that is left out is taken from `base`. Without one, buffers cannot be allocated, and single
     /// elements not be written; without `window`, `baseptr` is a pointer or an array with row-major strides.

@@ -13,7 +13,7 @@ use starlark::values::{UnpackValue, Value};
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::config::ConfigField;
-use crate::interpret::{self, Comparison, Options};
+use crate::interpret::{self, Comparison, FaultKind, Options};
 use crate::loop_ir::Proc;
 use crate::print;
 use crate::schedule::Procedure;
@@ -76,7 +76,11 @@ pub(crate) fn compared(operator: &str, p: &Proc, q: &Proc, options: &Options) ->
             let message = format!("`{}` and `{}` differ in {place}", p.name, q.name);
             let mut refusal = refuse(RefusalKind::Unequal, codes::UNEQUAL, message);
             for diagnostic in &mut refusal.diagnostics {
-                diagnostic.notes.push(format!("with {}: {left} and {right}", interpret::compare::describe(&sizes)));
+                let values = format!("{left} and {right}");
+                diagnostic.notes.push(match interpret::compare::describe(&sizes).as_str() {
+                    "" => values,
+                    sizes => format!("with {sizes}: {values}"),
+                });
             }
             Err(refusal)
         }
@@ -88,8 +92,13 @@ pub(crate) fn compared(operator: &str, p: &Proc, q: &Proc, options: &Options) ->
             let mut refusal =
                 refuse(RefusalKind::Unequal, codes::UNEQUAL, format!("`{name}` goes wrong: {}", fault.message));
             for diagnostic in &mut refusal.diagnostics {
-                diagnostic.notes.push(format!("with {}", interpret::compare::describe(&sizes)));
+                if !sizes.is_empty() {
+                    diagnostic.notes.push(format!("with {}", interpret::compare::describe(&sizes)));
+                }
                 *diagnostic = diagnostic.clone().at(&fault.span, "here");
+                if fault.kind == FaultKind::Budget {
+                    diagnostic.hints.push("give `sizes` for which it takes fewer steps".to_string());
+                }
             }
             Err(refusal)
         }

@@ -347,3 +347,16 @@ replace(f, 'for i in _: _', zero)
     );
     assert_eq!(refusal.message, "after `replace`, argument `x` of `zero` lives in DRAM but is expected in DRAM_STACK");
 }
+
+#[test]
+fn a_comparison_without_sizes_says_no_sizes() {
+    let proc = |name: &str, value: &str| format!("@proc\ndef {name}(x: f32[1]):\n    x[0] = {value}\n\n");
+    let differ = refused(&format!("{}{}check_equal(p, q)\n", proc("p", "1.0"), proc("q", "2.0")));
+    assert!(differ.notes.iter().any(|note| note == "1 and 2"), "{:?}", differ.notes);
+    let long = crate::testing::proc("@proc\ndef p(x: f32[1]):\n    for i in seq(0, 10000):\n        x[0] = 1.0\n");
+    let options = crate::interpret::Options { budget: 100, ..Default::default() };
+    let endless = &super::testing::compared("check_equal", &long, &long, &options).unwrap_err().diagnostics[0];
+    assert_eq!(endless.message, "`p` goes wrong: the step budget is used up");
+    assert!(endless.notes.is_empty(), "{:?}", endless.notes);
+    assert!(endless.hints.iter().any(|hint| hint.contains("`sizes`")), "{:?}", endless.hints);
+}

@@ -66,6 +66,10 @@ impl Hooks for NoHooks {
         Ok(None)
     }
 
+    fn defines(&self, _: &Memory, _: &str) -> bool {
+        false
+    }
+
     fn extern_call(&self, _: &ExternFunction, _: &[String], _: &str) -> Result<String, Refusal> {
         NoHooks::refuse()
     }

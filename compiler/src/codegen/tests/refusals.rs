@@ -30,11 +30,21 @@ fn precisions_must_agree_in_an_expression() {
 
 #[test]
 fn literals_must_be_values_of_their_precision() {
-    for (ty, value) in [("i32", "3.7"), ("i8", "300"), ("ui8", "-1"), ("f32", "1e300"), ("f16", "70000.0")] {
+    for (ty, value) in
+        [("i32", "3.7"), ("i8", "300"), ("ui8", "-256"), ("ui8", "256"), ("f32", "1e300"), ("f16", "70000.0")]
+    {
         let text = format!("@proc\ndef p(o: {ty}):\n    o = {value}\n");
         assert_eq!(errors(&text)[0].code, codes::PRECISION, "{value} as {ty}");
     }
-    for (ty, value) in [("i32", "3.0"), ("i8", "-128"), ("ui8", "255"), ("f32", "0.1"), ("f64", "1e300")] {
+    for (ty, value) in [
+        ("i32", "3.0"),
+        ("i8", "-128"),
+        ("i8", "--128"),
+        ("ui8", "255"),
+        ("ui8", "-1"),
+        ("f32", "0.1"),
+        ("f64", "1e300"),
+    ] {
         let text = format!("@proc\ndef p(o: {ty}):\n    o = {value}\n");
         assert!(compile(&[last(&text)], &options(), &TestHooks).is_ok(), "{value} as {ty}");
     }
