@@ -216,22 +216,9 @@ impl Reader<'_> {
                 RawValue::List(_) => self.list(inner, None, raw),
                 one => Ok(Value::List(vec![self.value(inner, one)?])),
             },
-            Kind::Memory => match raw {
-                RawValue::Memory(memory) => Ok(Value::Memory(memory.clone())),
-                RawValue::Text(_) => Err(self.wrong_kind("a memory", raw).hint(
-                    "memories are values: write `DRAM_STACK` without quotes, and import others from their pack, \
-                     `from avx2 import AVX2`",
-                )),
-                other => Err(self.wrong_kind("a memory", other)),
-            },
+            Kind::Memory => self.memory(raw),
             Kind::Precision => self.precision(raw),
-            Kind::Procedure => match raw {
-                RawValue::Procedure(procedure) => Ok(Value::Procedure(procedure.ir().clone())),
-                RawValue::Text(_) => Err(self
-                    .wrong_kind("a procedure", raw)
-                    .hint("procedures are values: write the name without quotes")),
-                other => Err(self.wrong_kind("a procedure", other)),
-            },
+            Kind::Procedure => self.procedure_value(raw),
             Kind::Config => match raw {
                 RawValue::Config(config) => Ok(Value::Config(config.clone())),
                 other => Err(self.wrong_kind("a config", other)),
@@ -308,6 +295,27 @@ impl Reader<'_> {
             let known: Vec<String> = config.fields().iter().map(|field| format!("`{}`", field.name())).collect();
             self.wrong_value(format!("needs a field of `{}`: {}", config.name(), known.join(", ")))
         })
+    }
+
+    fn memory(&self, raw: &RawValue) -> Result<Value, Refusal> {
+        match raw {
+            RawValue::Memory(memory) => Ok(Value::Memory(memory.clone())),
+            RawValue::Text(_) => Err(self.wrong_kind("a memory", raw).hint(
+                "memories are values: write `DRAM_STACK` without quotes, and import others from their pack, \
+                 `from avx2 import AVX2`",
+            )),
+            other => Err(self.wrong_kind("a memory", other)),
+        }
+    }
+
+    fn procedure_value(&self, raw: &RawValue) -> Result<Value, Refusal> {
+        match raw {
+            RawValue::Procedure(procedure) => Ok(Value::Procedure(procedure.ir().clone())),
+            RawValue::Text(_) => {
+                Err(self.wrong_kind("a procedure", raw).hint("procedures are values: write the name without quotes"))
+            }
+            other => Err(self.wrong_kind("a procedure", other)),
+        }
     }
 
     fn precision(&self, raw: &RawValue) -> Result<Value, Refusal> {

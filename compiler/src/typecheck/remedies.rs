@@ -46,6 +46,7 @@ pub(super) fn of_type(name: &str) -> Option<String> {
         "uint8" | "u8" | "uint16" | "u16" | "uint32" | "u32" => {
             "integers without sign are `ui8`, `ui16` and `ui32`".to_string()
         }
+        window if window.starts_with('[') => "a window has its extents after the brackets: `[f32][n]`".to_string(),
         _ => {
             let control = ["size", "index", "bool", "stride"].into_iter();
             let near = nearest(name, control.chain(Precision::ALL.iter().map(|precision| precision.word())));
@@ -69,6 +70,7 @@ mod tests {
         assert_eq!(of("nothing"), None);
         assert_eq!(of_type("szie").unwrap_or_default(), "there is a similar name: `size`");
         assert_eq!(of_type("f33").unwrap_or_default(), "there is a similar name: `f32`");
-        assert_eq!(of_type("[f32]"), None);
+        assert!(of_type("[f32]").is_some_and(|hint| hint.contains("`[f32][n]`")));
+        assert_eq!(of_type("Matrix"), None);
     }
 }
