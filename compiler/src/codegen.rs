@@ -12,12 +12,12 @@ pub mod intervals;
 pub mod problems;
 pub mod precision;
 pub mod prepare;
+pub mod template;
 pub mod context;
 pub mod unit;
 pub mod memory;
 pub mod bfloat;
 pub mod externs;
-pub mod template;
 pub mod access;
 pub mod index;
 pub mod wrapping;
@@ -147,6 +147,8 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
     // Folding may have dropped the only use of a helper, and compilers warn about static functions without one.
     unit.helpers.retain(|helper| definitions.iter().any(|text| text.contains(helper.name())));
     let sections = source_file::preamble(&mut unit);
+    let raw_c = unit.take_raw();
+    unit.context.check_text(&raw_c, &mut unit.errors);
     if !unit.errors.is_empty() {
         return Err(unit.errors.into_diagnostics());
     }
@@ -158,7 +160,7 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
             &public,
         ),
         source: source_file::contents(&sections, &forward, &definitions),
-        raw_c: unit.take_raw(),
+        raw_c,
         waived: waivers(&reach),
     })
 }

@@ -1,5 +1,7 @@
 //! C as a tree with precedences, and its printer: no other code decides where parentheses go.
 
+use std::collections::BTreeSet;
+
 /// Binding strengths of C, from loose to tight.
 struct Level;
 
@@ -449,15 +451,48 @@ pub fn one_line(text: &str) -> String {
     joined.join(" ").trim_end_matches('\\').to_string()
 }
 
-/// The identifiers in C text.
-pub fn identifiers(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .filter(|word| word.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_'))
+/// The identifiers in C text, without those in string literals and comments.
+pub fn identifiers(text: &str) -> BTreeSet<String> {
+    let code = without_prose(text);
+    let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_')).map(str::to_string).collect()
+}
+
+/// C text with a blank for each literal in quotes and each comment.
+fn without_prose(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('"' | '\'', _) => {
+                while let Some(inner) = chars.next() {
+                    if inner == '\\' {
+                        chars.next();
+                    } else if inner == c {
+                        break;
+                    }
+                }
+                out.push(' ');
+            }
+            ('/', Some('/')) => {
+                chars.by_ref().find(|inner| *inner == '\n');
+                out.push('\n');
+            }
+            ('/', Some('*')) => {
+                let mut last = ' ';
+                chars.next();
+                chars.by_ref().find(|inner| std::mem::replace(&mut last, *inner) == '*' && *inner == '/');
+                out.push(' ');
+            }
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 /// Drops every `Discard` of a variable that a later statement of the same block mentions anyway.
 pub fn drop_superfluous_discards(block: Vec<CStmt>) -> Vec<CStmt> {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let mut kept: Vec<CStmt> = Vec::with_capacity(block.len());
     for stmt in block.into_iter().rev() {
         let stmt = match stmt {
@@ -471,7 +506,7 @@ pub fn drop_superfluous_discards(block: Vec<CStmt>) -> Vec<CStmt> {
             other => other,
         };
         if !matches!(stmt, CStmt::Comment(_)) {
-            seen.extend(identifiers(&stmt_text(&stmt)).map(str::to_string));
+            seen.extend(identifiers(&stmt_text(&stmt)));
         }
         kept.push(stmt);
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::codegen::names;
 use crate::codegen::problems::Problems;
 use crate::codegen::reach::Reach;
+use crate::codegen::template;
 use crate::cursor::path;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::config::{Config, ConfigField};
@@ -95,6 +96,35 @@ impl Context {
         for proc in emitted {
             self.check_uses(proc, errors);
         }
+    }
+
+    /// Macros and structs of user-written C that would take the place of configs. Their names are the caller's to use, so
+    /// they are not changed on the quiet.
+    pub fn check_text(&self, raw: &[String], errors: &mut Problems) {
+        let macros: BTreeSet<&str> = raw.iter().flat_map(|text| template::object_macros(text)).collect();
+        let tags: BTreeSet<&str> = raw.iter().flat_map(|text| template::defined_tags(text)).collect();
+        for config in self.configs.iter().filter(|config| self.has_memory(config)) {
+            let name = config_name(config);
+            let members = field_names(config).into_iter().map(|(field, c_name)| (field.to_string(), c_name));
+            for (what, c_name) in std::iter::once((config.name().to_string(), name.clone())).chain(members) {
+                let kind = if c_name == name && tags.contains(&*c_name) { "a struct" } else { "a macro" };
+                if macros.contains(&*c_name) || kind == "a struct" {
+                    let message = format!("`{what}` would be `{c_name}` in C, where {kind} has that name");
+                    let hint = "the text of an instruction, memory or extern defines it: rename one of the two";
+                    errors.push(Diagnostic::error(codes::CONFIG, message).hint(hint));
+                }
+            }
+        }
+    }
+
+    /// The names in C that paths of fields consist of.
+    pub fn words(&self) -> BTreeSet<String> {
+        let configs = self.configs.iter().filter(|config| self.has_memory(config));
+        let names = |config: &Config| -> Vec<String> {
+            let fields = field_names(config).into_iter().map(|(_, name)| name);
+            std::iter::once(config_name(config)).chain(fields).collect()
+        };
+        configs.flat_map(names).collect()
     }
 
     fn check_uses(&self, proc: &Proc, errors: &mut Problems) {

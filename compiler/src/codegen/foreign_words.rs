@@ -39,7 +39,12 @@ impl ForeignWords {
         unit.marked = true;
         for function in reach.functions.iter().filter(|function| emulate || function.proc.instr.is_none()) {
             function::lower(&mut unit, function, Declarations::of(&function.proc));
-            words.functions.insert(function.c_name.clone(), own(std::mem::take(&mut unit.answered)));
+            let mut taken = own(std::mem::take(&mut unit.answered));
+            if std::mem::take(&mut unit.defines_macros) {
+                // Where variables are macros, they must not be parts of the path of a config field.
+                taken.extend(context.words());
+            }
+            words.functions.insert(function.c_name.clone(), taken);
         }
         source_file::memory_globals(&mut unit);
         words.file = own(std::mem::take(&mut unit.answered_once));

@@ -393,7 +393,7 @@ impl FunctionLowering<'_, '_> {
         let Some(text) = self.unit.alloc(&buffer) else { return };
         // A buffer that nothing reads would be reported as set but unused; a heap pointer is used by its `free`.
         let declares = self.unit.layout(memory) != Layout::User
-            || c_tree::identifiers(&c_tree::stmt_text(&text)).any(|word| word == variable);
+            || c_tree::identifiers(&c_tree::stmt_text(&text)).contains(&variable);
         let unread = !self.touched.read.contains(name) && !self.unit.is_heap_buffer(memory, &extents);
         out.push(text);
         if unread && declares {

@@ -145,6 +145,26 @@ pub fn macro_identifiers(text: &str) -> BTreeSet<String> {
     found
 }
 
+/// The names that a text defines as macros without arguments, which C replaces wherever they stand: in members, too.
+pub fn object_macros(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let definition = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define")?;
+        let definition = definition.strip_prefix([' ', '\t'])?.trim_start();
+        let end = definition.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(definition.len());
+        let (name, rest) = definition.split_at(end);
+        (!name.is_empty() && !rest.starts_with('(')).then_some(name)
+    })
+}
+
+/// The tags of the structs, unions and enumerations that a text defines.
+pub fn defined_tags(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('{').filter_map(|(at, _)| {
+        let mut before = text.get(..at)?.split_whitespace().rev();
+        let tag = before.next()?;
+        matches!(before.next()?, "struct" | "union" | "enum").then_some(tag)
+    })
+}
+
 /// What C reads as identifiers and keywords.
 pub fn words(text: &str) -> impl Iterator<Item = String> {
     let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));

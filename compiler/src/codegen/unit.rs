@@ -71,6 +71,8 @@ pub struct Unit<'a> {
     pub answered: BTreeSet<String>,
     /// The same for code before all functions.
     pub answered_once: BTreeSet<String>,
+    /// Whether an answer for the inside of a function defines macros, as of the names of variables.
+    pub defines_macros: bool,
     raw: Vec<String>,
     raw_seen: BTreeSet<String>,
     pub errors: Problems,
@@ -95,6 +97,7 @@ impl<'a> Unit<'a> {
             marked: false,
             answered: BTreeSet::new(),
             answered_once: BTreeSet::new(),
+            defines_macros: false,
             raw: Vec::new(),
             raw_seen: BTreeSet::new(),
             errors: Problems::default(),
@@ -111,6 +114,7 @@ impl<'a> Unit<'a> {
     /// Notes what a function of a memory or of an extern wrote for the inside of a function.
     pub fn note_answer(&mut self, text: &str) {
         self.note_raw(text);
+        self.defines_macros |= template::object_macros(text).next().is_some();
         self.answered.extend(template::words(text));
     }
 

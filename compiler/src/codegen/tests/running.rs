@@ -259,6 +259,19 @@ fn unused_things_are_not_warned_about() {
     );
 }
 
+#[test]
+fn words_of_messages_are_no_uses() {
+    let text = "
+        @proc
+        def p(ctxt: f32[4], positive: index, buffer: [f32][4], overlap: bool, n: size):
+            for i in seq(0, n):
+                pass
+    ";
+    for checked in [false, true] {
+        accepts(&[last(text)], &Options { checked, ..options() }, &[]);
+    }
+}
+
 const VECTOR: &str = r#"
     @instr("{dst_data} = _mm256_loadu_ps(&{src_data});")
     def load(dst: [f32][8] @ AVX2, src: [f32][8] @ DRAM):
