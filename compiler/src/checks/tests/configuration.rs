@@ -76,7 +76,10 @@ fn iterations_leave_values_of_their_own() {
     refused(&caller("", "for k in seq(0, 9):\n    if k < 4:\n        Cfg.i = k\nneeds(x)"));
     // What an iteration found is not what it leaves.
     refused(&caller("", "Cfg.i = 3\nfor k in seq(0, 9):\n    Cfg.i = Cfg.i + k\nneeds(x)"));
-    refused(&caller("", "for k in seq(0, 9):\n    for l in seq(0, k):\n        Cfg.i = l\n    if k == 4:\n        Cfg.i = 0\nneeds(x)"));
+    refused(&caller(
+        "",
+        "for k in seq(0, 9):\n    for l in seq(0, k):\n        Cfg.i = l\n    if k == 4:\n        Cfg.i = 0\nneeds(x)",
+    ));
 }
 
 #[test]
