@@ -21,10 +21,10 @@ use exo_index::manifest::{Dependency, DependencySource, MANIFEST_FILE, Manifest}
 use exo_index::name::PackName;
 use exo_index::registry::shard::{Shard, VersionEntry, Withdrawal};
 use exo_index::version::Requirement;
+use exo_index::visible::shown;
 
 use crate::builtin_packs::{Archive, RegistryPack};
 use crate::failure::{Failure, Outcome};
-use crate::registry::api::printable;
 use crate::registry::client::Client;
 
 /// An archive that a registry has.
@@ -96,8 +96,8 @@ fn pack_of(client: &Arc<Client>, shard: &Shard, entry: &VersionEntry) -> Outcome
 
 /// What is said of a pack or version that its owners have withdrawn.
 fn withdrawn(word: &str, why: &Withdrawal) -> String {
-    let reason = why.reason.as_ref().map(|reason| format!(": {}", printable(reason))).unwrap_or_default();
-    let instead = why.replacement.as_ref().map(|other| format!("; use `{}`", printable(other))).unwrap_or_default();
+    let reason = why.reason.as_ref().map(|reason| format!(": {}", shown(reason))).unwrap_or_default();
+    let instead = why.replacement.as_ref().map(|other| format!("; use `{}`", shown(other))).unwrap_or_default();
     format!("{word}{reason}{instead}")
 }
 

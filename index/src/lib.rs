@@ -6,6 +6,7 @@
 //!
 //! Modules stand in reading order and use only those above them.
 
+pub mod visible;
 pub mod name;
 pub mod version;
 

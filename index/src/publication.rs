@@ -10,6 +10,7 @@ use std::fmt;
 
 use crate::archive::PackFiles;
 use crate::manifest::{Dependency, DependencySource, MANIFEST_FILE, Manifest};
+use crate::visible::is_line;
 
 pub use licence::licence_problem;
 pub use secrets::{SECRET_ALLOWED, Secret, secrets};
@@ -123,6 +124,11 @@ fn about(manifest: &Manifest, found: &mut Vec<Finding>) {
             Weight::Refusal,
             format!("the description is not one line of at most {LONGEST_DESCRIPTION} characters"),
             "say more in README.md",
+        ),
+        Some(text) if !is_line(text, usize::MAX) => say(
+            Weight::Refusal,
+            "the description has a character that cannot be seen, or that turns the direction of text".to_owned(),
+            "write it anew without copying",
         ),
         Some(_) => {}
     }

@@ -95,18 +95,26 @@ impl Caller {
 
     /// Whether the caller may act as owner of a pack.
     pub(crate) async fn must_own(&self, rows: &mut sqlx::AnyConnection, pack: &PackName) -> Result<(), ApiError> {
-        let owns = sqlx::query("SELECT login FROM owners WHERE name = $1 AND login = $2")
-            .bind(pack.as_str().to_owned())
-            .bind(self.login.clone())
-            .fetch_optional(&mut *rows)
-            .await?;
         let as_administrator = self.administrator && (self.session || self.rights.contains(&Right::Admin));
-        if owns.is_some() || as_administrator {
+        if as_administrator || owns(rows, &self.login, pack).await? {
             return Ok(());
         }
         Err(ApiError::forbidden(format!("`{}` does not own `{pack}`", self.login))
             .hint(format!("an owner can change that: `exo owner list {pack}`, `exo owner add {pack} {}`", self.login)))
     }
+}
+
+/// Whether an account owns a pack.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn owns(rows: &mut sqlx::AnyConnection, login: &str, pack: &PackName) -> Result<bool, Failure> {
+    let found = sqlx::query("SELECT login FROM owners WHERE name = $1 AND login = $2")
+        .bind(pack.as_str().to_owned())
+        .bind(login.to_owned())
+        .fetch_optional(rows)
+        .await?;
+    Ok(found.is_some())
 }
 
 /// Whether a name fits a glob, in which `*` stands for any number of characters.
@@ -221,15 +229,46 @@ pub(crate) async fn note(
 
 /// Counts a request against a limit for each minute, which all replicas share.
 pub(crate) async fn limit(rows: &AnyPool, subject: &str, most: i64) -> Result<(), ApiError> {
-    let span = chance::now()? / 60;
-    let row = sqlx::query("INSERT INTO limits (subject, span, count) VALUES ($1, $2, 1) ON CONFLICT (subject, span) DO UPDATE SET count = limits.count + 1 RETURNING count")
-        .bind(subject.to_owned())
-        .bind(span)
-        .fetch_one(rows)
-        .await?;
-    if row.try_get::<i64, _>("count")? > most {
+    if count(rows, subject).await? > most {
         return Err(ApiError::too_many(format!("more than {most} requests in a minute")).hint("wait a minute"));
     }
+    Ok(())
+}
+
+/// Counts something; says how often it was counted in this minute.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn count(rows: &AnyPool, subject: &str) -> Result<i64, Failure> {
+    let row = sqlx::query("INSERT INTO limits (subject, span, count) VALUES ($1, $2, 1) ON CONFLICT (subject, span) DO UPDATE SET count = limits.count + 1 RETURNING count")
+        .bind(subject.to_owned())
+        .bind(chance::now()? / 60)
+        .fetch_one(rows)
+        .await?;
+    Ok(row.try_get("count")?)
+}
+
+/// How often something was counted in this minute and the one before.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn lately(rows: &AnyPool, subject: &str) -> Result<i64, Failure> {
+    let found = sqlx::query(
+        "SELECT CAST(COALESCE(SUM(count), 0) AS BIGINT) AS n FROM limits WHERE subject = $1 AND span >= $2",
+    )
+    .bind(subject.to_owned())
+    .bind(chance::now()? / 60 - 1)
+    .fetch_one(rows)
+    .await?;
+    Ok(found.try_get("n")?)
+}
+
+/// Forgets counts of minutes that are over.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn forget_counts(rows: &AnyPool) -> Result<(), Failure> {
+    sqlx::query("DELETE FROM limits WHERE span < $1").bind(chance::now()? / 60 - 10).execute(rows).await?;
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use sqlx::{AnyPool, Row as _};
 
 use crate::chance;
+use crate::database;
 use crate::failure::Failure;
 
 /// The shortest password, in bytes.
@@ -139,13 +140,31 @@ pub(crate) async fn use_code(rows: &AnyPool, code: &str) -> Result<Option<bool>,
 /// Closes an account; its tokens end with it.
 ///
 /// # Errors
-/// There is no such account, or the database cannot be written.
+/// There is no such account, it is the last administrator's, or the database cannot be written.
 pub(crate) async fn disable(rows: &AnyPool, login: &str) -> Result<(), Failure> {
-    let done =
-        sqlx::query("UPDATE accounts SET disabled = 1 WHERE login = $1").bind(login.to_owned()).execute(rows).await?;
+    // In a turn, so that two administrators who close each other do not both succeed.
+    let mut turn = database::turn(rows).await?;
+    let done = sqlx::query("UPDATE accounts SET disabled = 1 WHERE login = $1")
+        .bind(login.to_owned())
+        .execute(&mut *turn)
+        .await?;
     if done.rows_affected() == 0 {
         return Err(Failure::new(format!("there is no account `{login}`")));
     }
-    sqlx::query("DELETE FROM tokens WHERE login = $1").bind(login.to_owned()).execute(rows).await?;
-    Ok(())
+    let closed: i64 = sqlx::query("SELECT administrator FROM accounts WHERE login = $1")
+        .bind(login.to_owned())
+        .fetch_one(&mut *turn)
+        .await?
+        .try_get("administrator")?;
+    let left: i64 = sqlx::query("SELECT COUNT(*) AS n FROM accounts WHERE administrator = 1 AND disabled = 0")
+        .fetch_one(&mut *turn)
+        .await?
+        .try_get("n")?;
+    if closed == 1 && left == 0 {
+        return Err(Failure::new(format!(
+            "`{login}` is the last administrator; make another one first with `exo-registry user add LOGIN --administrator`"
+        )));
+    }
+    sqlx::query("DELETE FROM tokens WHERE login = $1").bind(login.to_owned()).execute(&mut *turn).await?;
+    Ok(turn.commit().await?)
 }

@@ -3,6 +3,7 @@
 mod accounts;
 mod packs;
 mod publishing;
+pub(crate) mod refusals;
 mod search;
 mod static_files;
 mod status;

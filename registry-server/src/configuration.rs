@@ -25,7 +25,7 @@ pub(crate) enum Command {
     User(User),
     /// Tell whether everything the registry needs is there
     Doctor(Place),
-    /// Recompute every hash and signature from the latest pointer down
+    /// Recompute every hash and signature from the latest pointer down, and compare database, files and served log
     VerifyAll(Place),
     /// Write the static registry (all of /v1) into a folder
     ExportStatic(Export),
@@ -68,6 +68,9 @@ pub(crate) struct Serve {
     /// Let anybody make an account
     #[arg(long, env = "EXO_REGISTRY_OPEN_SIGN_UP")]
     pub(crate) open_sign_up: bool,
+    /// Believe the last address of `X-Forwarded-For`, which limits count by; only behind a proxy that sets it
+    #[arg(long, env = "EXO_REGISTRY_BEHIND_PROXY")]
+    pub(crate) behind_proxy: bool,
 }
 
 /// How to set up.

@@ -63,6 +63,29 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", message)
     }
 
+    /// A refusal of the libraries below, by its status; an empty text says nothing more than that.
+    pub(crate) fn of_status(status: StatusCode, text: &str) -> Self {
+        let (status, code, usual, hint) = match status {
+            StatusCode::NOT_FOUND => (status, "absent", "there is nothing here", None),
+            StatusCode::METHOD_NOT_ALLOWED => {
+                (status, "method", "the path does not take this method", Some("`Allow` lists those that it takes"))
+            }
+            StatusCode::REQUEST_TIMEOUT => (status, "timeout", "the request took too long", Some("send it again")),
+            StatusCode::PAYLOAD_TOO_LARGE => (status, "too-large", "the body is too large", None),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => (
+                status,
+                "media-type",
+                "the body is of no kind that this takes",
+                Some("send `Content-Type: application/json`"),
+            ),
+            _ if status.is_server_error() => (status, "failed", "the registry failed to answer", None),
+            _ => (StatusCode::BAD_REQUEST, "malformed", "the request is malformed", None),
+        };
+        // Nothing of an inner failure is told.
+        let message = if text.is_empty() || status.is_server_error() { usual } else { text };
+        Self { hint: hint.map(str::to_owned), ..Self::new(status, code, message) }
+    }
+
     /// Says what to do about it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -237,8 +237,8 @@ impl ReadLog for Fetched {
     }
 }
 
-/// What the log becomes with further leaves.
-async fn grow(blobs: &Blobs, size: u64, leaves: &[Vec<u8>]) -> Result<Appended, Failure> {
+/// What the log becomes with further leaves; with none, its root hash as the tiles give it.
+pub(crate) async fn grow(blobs: &Blobs, size: u64, leaves: &[Vec<u8>]) -> Result<Appended, Failure> {
     let mut fetched = Fetched::default();
     loop {
         if size == 0 && leaves.is_empty() {

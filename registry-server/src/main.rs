@@ -6,6 +6,7 @@ mod api;
 mod backup;
 mod blobs;
 mod chance;
+mod client_address;
 mod configuration;
 mod contents;
 mod database;
@@ -18,7 +19,9 @@ mod pages;
 mod publish;
 mod registry;
 mod rotation;
+mod scopes;
 mod search;
+mod served_log;
 mod service;
 mod sign_in;
 mod tokens;
@@ -33,6 +36,7 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     let line = CommandLine::parse();
+    keep_private(&line.command);
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn"));
     tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr).init();
     // TLS to the database and the store of blobs. It fails only when a provider is installed already, which does as well.
@@ -45,6 +49,25 @@ fn main() -> ExitCode {
             eprintln!("error: {failure}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Accounts, tokens and keys are nobody else's to read, whatever the shell allows: files come to be for their owner only. What is
+/// exported is for a file server, which is often somebody else.
+fn keep_private(command: &Command) {
+    let for_others = match command {
+        Command::ExportStatic(_) => true,
+        Command::Serve(_)
+        | Command::Init(_)
+        | Command::User(_)
+        | Command::Doctor(_)
+        | Command::VerifyAll(_)
+        | Command::Backup(_)
+        | Command::Restore(_)
+        | Command::RotateKeys(_) => false,
+    };
+    if !for_others {
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     }
 }
 

@@ -19,8 +19,10 @@ use sqlx::Row as _;
 use crate::accounts::{self, Refused};
 use crate::chance;
 use crate::configuration::{Export, Init, Place, User};
-use crate::failure::Failure;
+use crate::failure::{Failure, counted};
+use crate::index;
 use crate::registry::Registry;
+use crate::served_log;
 
 /// Sets up a registry.
 pub(crate) async fn init(arguments: &Init) -> Result<(), Failure> {
@@ -83,7 +85,7 @@ async fn list(place: &Place) -> Result<(), Failure> {
 
 /// Tells what works.
 pub(crate) async fn doctor(place: &Place) -> Result<(), Failure> {
-    let registry = Registry::open(place, None).await?;
+    let registry = Registry::examine(place).await?;
     println!("database: ok");
     println!("keys and root: ok");
     let probe = format!("waiting/doctor-{}", chance::id()?);
@@ -94,7 +96,10 @@ pub(crate) async fn doctor(place: &Place) -> Result<(), Failure> {
         return Err(Failure::new("the store of blobs gives back something else than was written"));
     }
     println!("blobs: ok");
-    let (pointer, _) = latest(&registry).await?;
+    let (note, pointer) = served_log::pointer(&registry).await?;
+    is_signed(&note, &registry.root().await?)?;
+    served_log::check_root(&registry, &pointer).await?;
+    println!("log as served: ok");
     println!(
         "pointer: version {}, log of {}, expires in {} hours",
         pointer.version,
@@ -108,10 +113,15 @@ pub(crate) async fn doctor(place: &Place) -> Result<(), Failure> {
 async fn latest(registry: &Registry) -> Result<(Pointer, Root), Failure> {
     let root = registry.root().await?;
     let note = Note::parse(&registry.blobs.need(layout::LATEST).await?)?;
-    if !root.index_keys.iter().any(|key| note.is_signed_by(&root.registry, key)) {
-        return Err(Failure::new("the pointer is not signed by a key of the root"));
-    }
+    is_signed(&note, &root)?;
     Ok((Pointer::parse(&note.text)?, root))
+}
+
+fn is_signed(note: &Note, root: &Root) -> Result<(), Failure> {
+    if root.index_keys.iter().any(|key| note.is_signed_by(&root.registry, key)) {
+        return Ok(());
+    }
+    Err(Failure::new("the pointer is not signed by a key of the root"))
 }
 
 /// Reads a file and compares its hash.
@@ -154,20 +164,26 @@ async fn leaves(registry: &Registry) -> Result<Vec<String>, Failure> {
     rows.iter().map(|row| Ok(row.try_get("leaf")?)).collect()
 }
 
-/// Checks everything that the pointer leads to.
+/// Checks everything that the pointer leads to, and that the database says the same.
 pub(crate) async fn verify_all(place: &Place) -> Result<(), Failure> {
-    let registry = Registry::open(place, None).await?;
-    let (pointer, root) = latest(&registry).await?;
-    let leaves = leaves(&registry).await?;
+    let registry = Registry::examine(place).await?;
+    let root = registry.root().await?;
+    let (note, pointer) = served_log::pointer(&registry).await?;
+    is_signed(&note, &root)?;
+    let mut leaves = leaves(&registry).await?;
+    // A server that runs meanwhile may have added some.
+    leaves.truncate(usize::try_from(pointer.log_size).unwrap_or(usize::MAX));
     let mut log = Frontier::default();
     leaves.iter().for_each(|leaf| log.append(exo_index::registry::log::hash::leaf_hash(leaf.as_bytes())));
     if leaves.len() as u64 != pointer.log_size || log.root() != pointer.log_root {
         return Err(Failure::new("the log in the rows is not the one that the pointer signs"));
     }
+    let tiles = served_log::check_tiles(&registry, &leaves).await?;
     let (shards, _) = walk(&registry, &pointer).await?;
     let mut versions = 0;
     for shard in &shards {
         let name = &shard.pack.name;
+        agrees(&registry, &pointer, shard).await?;
         for entry in &shard.versions {
             let what = format!("{name} {}", entry.version);
             let leaf = leaves.get(usize::try_from(entry.log).unwrap_or(usize::MAX));
@@ -185,8 +201,28 @@ pub(crate) async fn verify_all(place: &Place) -> Result<(), Failure> {
             versions += 1;
         }
     }
-    println!("{} packs, {versions} versions, {} leaves: all hashes and signatures hold", shards.len(), leaves.len());
+    println!(
+        "{}, {}, {}, {} of the log as served: all hashes and signatures hold, and the database says the same",
+        counted(shards.len(), "pack"),
+        counted(versions, "version"),
+        match leaves.len() {
+            1 => "1 leaf".to_owned(),
+            number => format!("{number} leaves"),
+        },
+        counted(tiles, "tile"),
+    );
     Ok(())
+}
+
+/// Whether the database says of a pack what is served of it; packs that changed since the pointer was read are left to the next run.
+async fn agrees(registry: &Registry, pointer: &Pointer, served: &Shard) -> Result<(), Failure> {
+    let mut rows = registry.rows.acquire().await?;
+    let kept = index::shard(&mut rows, &served.pack.name).await?;
+    let now = sqlx::query("SELECT pointer FROM state WHERE id = 1").fetch_one(&mut *rows).await?;
+    if kept.as_ref() == Some(served) || chance::unsigned(now.try_get("pointer")?) != pointer.version {
+        return Ok(());
+    }
+    Err(Failure::new(format!("the database does not say of `{}` what is served of it", served.pack.name)))
 }
 
 /// The paths of everything that a pointer leads to, roots and log included.

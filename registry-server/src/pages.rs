@@ -15,12 +15,13 @@ use std::sync::LazyLock;
 use askama::Template;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use exo_index::digest::Sha256;
 
+use crate::api::refusals::is_of_programs;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::service::Service;
@@ -82,10 +83,11 @@ fn kept(kind: &'static str, text: &'static str) -> impl IntoResponse {
 }
 
 /// An address where nothing is; told to a browser as a page, to a program as the API does.
-async fn nowhere(headers: HeaderMap) -> Response {
+async fn nowhere(uri: Uri, headers: HeaderMap) -> Response {
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let error = ApiError::absent("there is nothing here");
-    if accepted.contains("text/html") { PageError::from(error).into_response() } else { error.into_response() }
+    let page = accepted.contains("text/html") && !is_of_programs(uri.path());
+    if page { PageError::from(error).into_response() } else { error.into_response() }
 }
 
 /// Finds out who visits, renders what went wrong, and adds the headers of all pages.

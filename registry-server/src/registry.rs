@@ -38,6 +38,26 @@ impl Registry {
     /// # Errors
     /// Something it needs cannot be had, its name would change, or its root names other keys than the directory holds.
     pub(crate) async fn open(place: &Place, origin: Option<&str>) -> Result<Self, Failure> {
+        let registry = Self::connect(place, origin).await?;
+        index::show_latest(&registry).await?;
+        Ok(registry)
+    }
+
+    /// Opens a registry to look at it: nothing that is served is made good.
+    ///
+    /// # Errors
+    /// There is none, or see [`Registry::open`].
+    pub(crate) async fn examine(place: &Place) -> Result<Self, Failure> {
+        if !place.data.join("keys").is_dir() {
+            return Err(Failure::new(format!(
+                "there is no registry in `{}`; `exo-registry init` sets one up",
+                place.data.display()
+            )));
+        }
+        Self::connect(place, None).await
+    }
+
+    async fn connect(place: &Place, origin: Option<&str>) -> Result<Self, Failure> {
         std::fs::create_dir_all(&place.data)?;
         let rows = database::open(place.database.as_deref(), &place.data).await?;
         let blobs = Blobs::open(place.blobs.as_deref(), &place.data)?;
@@ -45,7 +65,6 @@ impl Registry {
         let mut registry = Self { rows, blobs, keys, data: place.data.clone(), origin: String::new(), root: 0 };
         registry.set_up(origin).await?;
         registry.settle_keys().await?;
-        index::show_latest(&registry).await?;
         Ok(registry)
     }
 

@@ -1,16 +1,19 @@
 //! The running server: what handlers share, the routes, the work in the background, and how it ends.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn;
 use prometheus::{IntCounterVec, Opts};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tower_http::timeout::TimeoutLayer;
 
+use crate::access;
 use crate::accounts;
 use crate::api;
 use crate::configuration::Serve;
@@ -33,6 +36,8 @@ pub(crate) struct Service {
     /// The packs that come with it.
     pub(crate) bundled: Arc<Bundled>,
     pub(crate) open_sign_up: bool,
+    /// Whether the proxy before this server says where requests come from.
+    pub(crate) behind_proxy: bool,
     /// Told when a publish waits for the worker.
     pub(crate) wake: Arc<Notify>,
     /// What happened, by kind.
@@ -66,9 +71,9 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("metrics: {error}")))?;
     prometheus::register(Box::new(counters.clone())).map_err(|error| Failure::new(format!("metrics: {error}")))?;
     let bundled = Arc::new(Bundled::of(&exo, &registry.data).await?);
-    let service =
-        Service { registry, exo, bundled, open_sign_up: arguments.open_sign_up, wake: Arc::default(), counters };
-    let listener = TcpListener::bind(arguments.listen).await?;
+    let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
+    let service = Service { registry, exo, bundled, open_sign_up, behind_proxy, wake: Arc::default(), counters };
+    let listener = TcpListener::bind(arguments.listen).await.map_err(|error| no_address(arguments.listen, &error))?;
     let address = listener.local_addr()?;
     if let Some(code) = accounts::first_code(&service.registry.rows).await? {
         println!("one-time code for the first account (an administrator's): {code}");
@@ -82,7 +87,8 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let renewal = tokio::spawn(renew(service.clone()));
     let ending = Arc::new(Notify::new());
     let told = ending.clone();
-    let server = axum::serve(listener, router(service)).with_graceful_shutdown(async move {
+    let routes = router(service).into_make_service_with_connect_info::<SocketAddr>();
+    let server = axum::serve(listener, routes).with_graceful_shutdown(async move {
         end_signal().await;
         told.notify_one();
     });
@@ -105,7 +111,26 @@ pub(crate) fn router(service: Service) -> Router {
         .merge(pages::routes(&service))
         .layer(DefaultBodyLimit::max(api::LARGEST_BODY))
         .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::REQUEST_TIMEOUT, Duration::from_secs(60)))
+        .layer(from_fn(api::refusals::uniform))
         .with_state(service)
+}
+
+/// Why there is no listening at an address, and what to do about it.
+fn no_address(address: SocketAddr, error: &std::io::Error) -> Failure {
+    let why = match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            "another program listens there, perhaps a registry that runs already; end it, or name another port with --listen"
+                .to_owned()
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            "this user may not listen there; name a port above 1023 with --listen".to_owned()
+        }
+        std::io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; name one that it has with --listen".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    Failure::new(format!("cannot listen on {address}: {why}"))
 }
 
 /// Returns when the process is told to end.
@@ -130,6 +155,9 @@ async fn renew(service: Service) {
         }
         if let Err(failure) = worker::tidy(&service).await {
             tracing::error!(%failure, "old uploads could not be removed");
+        }
+        if let Err(failure) = access::forget_counts(&service.registry.rows).await {
+            tracing::error!(%failure, "old counts could not be removed");
         }
         tokio::time::sleep(Duration::from_secs(5)).await;
     }

@@ -1,14 +1,28 @@
 //! Signing up and signing in, as the API and the pages both do it.
 
+use std::time::Duration;
+
 use crate::access;
 use crate::accounts::{self, Refused, SHORTEST_PASSWORD, is_login};
+use crate::client_address::ClientAddress;
 use crate::error::ApiError;
 use crate::service::Service;
 
-/// Tries to log in, of one account in one minute.
+/// Tries to log in, to one account from one address in one minute.
 const LOGINS: i64 = 10;
 
-/// New accounts in one minute, of all together.
+/// Tries to log in, to all accounts from one address in one minute.
+const LOGINS_OF_ADDRESS: i64 = 60;
+
+/// Wrong passwords of one account, from everywhere in two minutes, after which each further try is made to wait. Nobody is kept out
+/// by what others try: who knows the password waits and is let in.
+const PATIENCE: i64 = 20;
+
+/// How much longer the wait gets with each wrong password, and the longest.
+const WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+
+/// New accounts in one minute, from one address.
 const ACCOUNTS: i64 = 30;
 
 /// An account that is asked for.
@@ -24,9 +38,9 @@ pub(crate) struct NewAccount {
 ///
 /// # Errors
 /// What stands in the way.
-pub(crate) async fn sign_up(service: &Service, new: NewAccount) -> Result<(), ApiError> {
+pub(crate) async fn sign_up(service: &Service, from: &ClientAddress, new: NewAccount) -> Result<(), ApiError> {
     let rows = &service.registry.rows;
-    access::limit(rows, "accounts", ACCOUNTS).await?;
+    access::limit(rows, &format!("accounts from {from}"), ACCOUNTS).await?;
     // Before the code is used up.
     if !is_login(&new.login) {
         return Err(bad_login());
@@ -63,18 +77,33 @@ fn bad_password() -> ApiError {
 ///
 /// # Errors
 /// Login or password is wrong, or there were too many tries.
-pub(crate) async fn sign_in(service: &Service, login: &str, password: String) -> Result<(String, i64), ApiError> {
+pub(crate) async fn sign_in(
+    service: &Service,
+    from: &ClientAddress,
+    login: &str,
+    password: String,
+) -> Result<(String, i64), ApiError> {
     let rows = &service.registry.rows;
     if !is_login(login) {
         return Err(ApiError::unauthorized("login or password is wrong"));
     }
-    access::limit(rows, &format!("login {login}"), LOGINS).await?;
+    access::limit(rows, &format!("logins from {from}"), LOGINS_OF_ADDRESS).await?;
+    access::limit(rows, &format!("login {login} from {from}"), LOGINS).await?;
+    let wrong = format!("wrong password of {login}");
+    tokio::time::sleep(wait(access::lately(rows, &wrong).await?)).await;
     if !accounts::knows(rows, login, password).await? {
+        access::count(rows, &wrong).await?;
         service.count("login-refused");
         return Err(ApiError::unauthorized("login or password is wrong"));
     }
     let (_, token, expires) = access::issue(rows, login, "session", None, 0).await?;
     Ok((token, expires))
+}
+
+/// How long a try waits after so many wrong passwords.
+fn wait(wrong: i64) -> Duration {
+    let beyond = u32::try_from(wrong.saturating_sub(PATIENCE)).unwrap_or(0);
+    WAIT.saturating_mul(beyond).min(LONGEST_WAIT)
 }
 
 /// Ends a session, or a token that ends itself.
@@ -84,4 +113,16 @@ pub(crate) async fn sign_in(service: &Service, login: &str, password: String) ->
 pub(crate) async fn sign_out(service: &Service, caller: &access::Caller) -> Result<(), ApiError> {
     sqlx::query("DELETE FROM tokens WHERE id = $1").bind(caller.token.clone()).execute(&service.registry.rows).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guessing_from_many_places_waits_ever_longer_and_never_for_ever() {
+        assert_eq!([0, PATIENCE].map(wait), [Duration::ZERO; 2]);
+        assert_eq!(wait(PATIENCE + 3), WAIT * 3);
+        assert_eq!(wait(i64::MAX), LONGEST_WAIT);
+    }
 }

@@ -1,11 +1,15 @@
 //! The tokens of an account: made with rights on names, listed, ended. The API and the pages both come here.
 
+use exo_index::visible::is_line;
 use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 
 use crate::access::{self, Caller, LONGEST_TOKEN_DAYS, Right};
 use crate::error::ApiError;
 use crate::service::Service;
+
+/// The longest name of a token, in bytes.
+const LONGEST_NAME: usize = 100;
 
 /// A token that is asked for.
 #[derive(Debug, Clone, Deserialize)]
@@ -30,6 +34,9 @@ pub(crate) struct Made {
 /// The caller may not make it, or it asks for something that there is not.
 pub(crate) async fn make(service: &Service, caller: &Caller, new: NewToken) -> Result<Made, ApiError> {
     caller.must_be_session()?;
+    if new.rights.is_empty() {
+        return Err(ApiError::malformed("a token without a right is good for nothing: choose one"));
+    }
     let mut rights = Vec::new();
     for word in &new.rights {
         let right = Right::parse(word).ok_or_else(|| ApiError::malformed(format!("`{word}` is no right")))?;
@@ -41,10 +48,15 @@ pub(crate) async fn make(service: &Service, caller: &Caller, new: NewToken) -> R
     if !(1..=LONGEST_TOKEN_DAYS).contains(&new.expires_days) {
         return Err(ApiError::malformed(format!("a token lasts 1 to {LONGEST_TOKEN_DAYS} days")));
     }
-    let sound = |glob: &String| {
-        (1..=100).contains(&glob.len()) && !glob.contains(char::is_whitespace) && glob.matches('*').count() <= 2
-    };
-    if new.packs.is_empty() || new.packs.len() > 50 || !new.packs.iter().all(sound) || new.name.len() > 100 {
+    if !is_line(&new.name, LONGEST_NAME) {
+        return Err(ApiError::malformed(format!(
+            "the name of a token is one line of at most {LONGEST_NAME} bytes, without characters that cannot be seen"
+        )));
+    }
+    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_@/*".contains(&byte);
+    let sound =
+        |glob: &String| (1..=100).contains(&glob.len()) && glob.bytes().all(letter) && glob.matches('*').count() <= 2;
+    if new.packs.is_empty() || new.packs.len() > 50 || !new.packs.iter().all(sound) {
         return Err(ApiError::malformed("a token needs 1 to 50 globs of names, such as `*` or `@arm/*`"));
     }
     let rows = &service.registry.rows;

@@ -3,6 +3,7 @@
 
 use clap::ValueEnum;
 use exo_index::lockfile::{LockedPack, LockedSource};
+use exo_index::visible::shown;
 use serde_json::json;
 
 use crate::arguments::{Audit, Trust};
@@ -11,7 +12,6 @@ use crate::commands::examination::{Examination, examine};
 use crate::commands::ready::{Ready, ready};
 use crate::failure::{Exit, Failure, Outcome, count};
 use crate::install::summary::{Trusted, layout};
-use crate::registry::api::printable;
 use crate::registry::reach::{locked_place, with_urls};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -92,14 +92,14 @@ fn standings(ready: &Ready, settings: &Settings, terminal: &Terminal) -> Outcome
             name: pack.name.to_string(),
             version: pack.version.to_string(),
             yanked: candidate.yanked.as_ref().map(|yanked| {
-                let reason = yanked.reason.as_ref().map(|reason| format!(": {}", printable(reason)));
+                let reason = yanked.reason.as_ref().map(|reason| format!(": {}", shown(reason)));
                 format!("yanked{}", reason.unwrap_or_default())
             }),
             deprecated: found.deprecated.clone(),
             advisories: candidate
                 .advisories
                 .iter()
-                .map(|advisory| printable(&format!("{}: {}", advisory.id, advisory.summary)))
+                .map(|advisory| shown(&format!("{}: {}", advisory.id, advisory.summary)))
                 .collect(),
         };
         let nothing = said.yanked.is_none() && said.deprecated.is_none() && said.advisories.is_empty();

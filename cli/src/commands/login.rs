@@ -1,5 +1,6 @@
 //! `exo login` and `exo logout`: a session at a registry, kept where only the user reads it.
 
+use exo_index::visible::shown;
 use serde_json::{Value, json};
 
 use crate::arguments::{Login, Logout};
@@ -7,7 +8,7 @@ use crate::commands::token::left;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::policy::now;
 use crate::question;
-use crate::registry::api::{Api, Body, printable};
+use crate::registry::api::{Api, Body};
 use crate::registry::configuration::{Configured, Registries};
 use crate::registry::credentials::{self, Kept, Origin, Secret};
 use crate::settings::Settings;
@@ -38,7 +39,7 @@ fn is_overruled(settings: &Settings, registries: &Registries, registry: &Configu
 }
 
 fn text(value: &Value, key: &str) -> Outcome<String> {
-    let found = value.get(key).and_then(Value::as_str).map(printable);
+    let found = value.get(key).and_then(Value::as_str).map(shown);
     found.ok_or_else(|| Failure::environment(format!("the registry's answer has no `{key}`")))
 }
 

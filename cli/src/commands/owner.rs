@@ -2,13 +2,14 @@
 
 use exo_index::name::PackName;
 use exo_index::registry::layout::name_in_url;
+use exo_index::visible::shown;
 use serde_json::{Value, json};
 
 use crate::arguments::{Owner, OwnerAction};
 use crate::commands::new::pack_name;
 use crate::commands::token::open;
 use crate::failure::{Exit, Outcome};
-use crate::registry::api::{Api, Body, encoded, printable};
+use crate::registry::api::{Api, Body, encoded};
 use crate::registry::configuration::Registries;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -32,7 +33,7 @@ pub(super) fn run(arguments: &Owner, settings: &Settings, terminal: &Terminal) -
 fn list(pack: &PackName, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
     let answer = api.ask("GET", &format!("packs/{}/owners", name_in_url(pack)), Body::Nothing)?;
     let owners = answer.get("owners").and_then(Value::as_array).into_iter().flatten();
-    let owners: Vec<String> = owners.filter_map(Value::as_str).map(printable).collect();
+    let owners: Vec<String> = owners.filter_map(Value::as_str).map(shown).collect();
     terminal.answer(
         || owners.iter().map(|login| format!("{login}\n")).collect(),
         || json!({ "name": pack.as_str(), "owners": owners }),

@@ -2,6 +2,7 @@
 
 use exo_index::manifest::{Manifest, PackKind};
 use exo_index::name::PackName;
+use exo_index::visible::shown;
 use serde_json::{Value, json};
 
 use crate::builtin_packs::{Registry, RegistryPack};
@@ -11,7 +12,7 @@ use crate::failure::{Exit, Outcome};
 use crate::install::summary::columns;
 use crate::policy::Offered;
 use crate::project::Project;
-use crate::registry::api::{Api, Body, encoded, printable};
+use crate::registry::api::{Api, Body, encoded};
 use crate::registry::configuration::Registries;
 use crate::registry::reach::Place;
 use crate::settings::Settings;
@@ -60,7 +61,7 @@ struct Elsewhere {
 
 impl Elsewhere {
     fn text(pack: &Value, key: &str) -> String {
-        printable(pack.get(key).and_then(Value::as_str).unwrap_or_default()).replace('\n', " ")
+        shown(pack.get(key).and_then(Value::as_str).unwrap_or_default()).replace('\n', " ")
     }
 
     fn rows(&self) -> Vec<[String; 4]> {

@@ -2,13 +2,14 @@
 
 use clap::ValueEnum as _;
 use exo_index::candidates::Span;
+use exo_index::visible::shown;
 use serde_json::{Value, json};
 
 use crate::arguments::{At, CreateToken, Token, TokenAction};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::install::summary::columns;
 use crate::policy::now;
-use crate::registry::api::{Api, Body, encoded, printable};
+use crate::registry::api::{Api, Body, encoded};
 use crate::registry::configuration::Registries;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -40,11 +41,11 @@ struct Listed {
 fn listed(api: &Api) -> Outcome<Vec<Listed>> {
     let answer = api.ask("GET", "tokens", Body::Nothing)?;
     let text = |value: &Value, key: &str| {
-        value.get(key).and_then(Value::as_str).map(|text| printable(text).replace('\n', " ")).unwrap_or_default()
+        value.get(key).and_then(Value::as_str).map(|text| shown(text).replace('\n', " ")).unwrap_or_default()
     };
     let words = |value: &Value, key: &str| {
         let list = value.get(key).and_then(Value::as_array).into_iter().flatten();
-        list.filter_map(Value::as_str).map(printable).collect::<Vec<_>>()
+        list.filter_map(Value::as_str).map(shown).collect::<Vec<_>>()
     };
     let tokens = answer.get("tokens").and_then(Value::as_array).into_iter().flatten();
     Ok(tokens
@@ -103,7 +104,7 @@ fn create(wanted: &CreateToken, api: &Api, terminal: &Terminal) -> Outcome<Exit>
     let rights: Vec<String> = wanted.rights.iter().filter_map(word).collect();
     let body = json!({ "name": wanted.name, "rights": rights, "packs": wanted.packs, "expires_days": wanted.days });
     let answer = api.ask("POST", "tokens", Body::Json(&body))?;
-    let text = |key: &str| answer.get(key).and_then(Value::as_str).map(printable).unwrap_or_default();
+    let text = |key: &str| answer.get(key).and_then(Value::as_str).map(shown).unwrap_or_default();
     let (id, token) = (text("id"), text("token"));
     terminal.note(&format!(
         "token {id} may {} for {}, and lasts {} days; it is shown this once:",

@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use exo_index::visible::shown;
 use serde_json::Value;
 use ureq::http::{Request, Uri};
 
@@ -44,11 +45,6 @@ pub(crate) enum Body<'a> {
     Nothing,
     Json(&'a Value),
     Bytes(&'a [u8]),
-}
-
-/// Text of a registry as it may stand on a terminal: without characters that control it.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() && char != '\n' { '\u{fffd}' } else { char }).collect()
 }
 
 /// A piece of a URL: everything but letters, digits and `-._~` is encoded.
@@ -190,7 +186,7 @@ fn unreachable(url: &str, why: &str) -> Box<Failure> {
 /// The protocol's form of a refusal; anything else comes from something that is no registry.
 fn refused(url: &str, status: u16, value: Option<&Value>) -> Outcome<Refused> {
     let error = value.and_then(|value| value.get("error"));
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(printable);
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(shown);
     match error.and_then(|error| text(error.get("message"))) {
         Some(message) => Ok(Refused {
             status,
@@ -226,7 +222,7 @@ mod tests {
 
     #[test]
     fn what_a_registry_says_cannot_move_the_cursor() {
-        assert_eq!(printable("a\u{1b}[2Jb\nc"), "a\u{fffd}[2Jb\nc");
+        assert_eq!(shown("a\u{1b}[2Jb\nc"), "a\u{fffd}[2Jb\nc");
         assert_eq!(encoded("@arm/a b%"), "%40arm%2Fa%20b%25");
     }
 

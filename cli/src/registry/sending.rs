@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use exo_compiler::diagnostic::codes;
 use exo_index::name::PackName;
+use exo_index::visible::shown;
 use serde_json::{Value, json};
 
 use crate::failure::{Exit, Failure, Outcome, count};
 use crate::packaging::Packed;
-use crate::registry::api::{Api, Body, encoded, printable};
+use crate::registry::api::{Api, Body, encoded};
 use crate::terminal::Terminal;
 
 /// Between two questions how it goes, at first and at most.
@@ -32,7 +33,7 @@ impl Ended {
         let (Ended::Published(answer) | Ended::Checked(answer)) = self else { return None };
         let packs = answer.get("packs").and_then(Value::as_array)?;
         let pack = packs.iter().find(|pack| pack.get("name").and_then(Value::as_str) == Some(name.as_str()))?;
-        pack.get("required_bump").and_then(Value::as_str).map(printable)
+        pack.get("required_bump").and_then(Value::as_str).map(shown)
     }
 }
 
@@ -94,7 +95,7 @@ fn wait(api: &Api, session: &str) -> Outcome<Ended> {
             other => {
                 return Err(Failure::environment(format!(
                     "the registry says that the publish is `{}`, which this exo does not know",
-                    printable(other)
+                    shown(other)
                 ))
                 .hint("use a newer exo"));
             }
@@ -124,7 +125,7 @@ struct Reason {
 impl Refusal {
     fn of(answer: &Value) -> Self {
         let reason = |value: &Value| {
-            let text = |key: &str| value.get(key).and_then(Value::as_str).map(printable);
+            let text = |key: &str| value.get(key).and_then(Value::as_str).map(shown);
             let line = value.get("line").and_then(Value::as_u64).map(|line| format!(":{line}")).unwrap_or_default();
             Reason {
                 pack: text("pack").unwrap_or_default(),

@@ -110,7 +110,15 @@ fn likeness(a: &PackName, b: &PackName) -> Option<Likeness> {
         (None, None) => between(a.base(), b.base()),
         // Of the same pack from another vendor only the vendor tells them apart.
         (Some(one), Some(other)) if a.base() == b.base() => between(one, other),
-        (Some(_), Some(_)) | (Some(_), None) | (None, Some(_)) => None,
+        // A vendor that cannot be told from another one speaks for it, whatever the pack is called. One letter more or less is
+        // somebody else's name.
+        (Some(one), Some(other)) => between(one, other).filter(|likeness| match likeness {
+            Likeness::Separators | Likeness::Confusable | Likeness::Affix => true,
+            Likeness::Swapped | Likeness::Keyboard | Likeness::OneEdit => false,
+        }),
+        // The very same name behind a vendor is that vendor's own; one slip away from it, it is a trap.
+        (Some(_), None) | (None, Some(_)) if a.base() != b.base() => between(a.base(), b.base()),
+        (Some(_), None) | (None, Some(_)) => None,
     }
 }
 
@@ -219,6 +227,11 @@ mod tests {
             ("gemmini-official", "gemmini", Likeness::Affix),
             ("exo-gemmini", "gemmini", Likeness::Affix),
             ("@vend0r/neon", "@vendor/neon", Likeness::Confusable),
+            ("@vend0r/tiles", "@vendor/neon", Likeness::Confusable),
+            ("@vendor-official/tiles", "@vendor/neon", Likeness::Affix),
+            ("@me/gemimni", "gemmini", Likeness::Swapped),
+            ("@me/ne0n", "neon", Likeness::Confusable),
+            ("gemmimi", "@berkeley/gemmini", Likeness::Keyboard),
         ] {
             assert_eq!(how(new, known), Some(likeness), "{new} {known}");
         }
@@ -238,6 +251,9 @@ mod tests {
             ("std", "sad"),
             ("amx", "avx"),
             ("@anm/neon", "@arm/neon"),
+            ("@me/gemimni", "@berkeley/gemmini"),
+            ("@hanna/tiles", "@anna/blocks"),
+            ("@arm/gemimni", "@arm/gemmini"),
             ("gemmini", "quantum"),
         ] {
             assert_eq!(how(new, known), None, "{new} {known}");

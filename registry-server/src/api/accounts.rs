@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::access::{Caller, Right};
+use crate::client_address::ClientAddress;
 use crate::error::ApiError;
 use crate::service::Service;
 use crate::sign_in;
@@ -22,11 +23,12 @@ pub(super) struct NewAccount {
 
 pub(super) async fn create(
     State(service): State<Service>,
+    from: ClientAddress,
     Json(body): Json<NewAccount>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let answer = json!({ "login": body.login });
     let NewAccount { login, password, email, code } = body;
-    sign_in::sign_up(&service, sign_in::NewAccount { login, password, email, code }).await?;
+    sign_in::sign_up(&service, &from, sign_in::NewAccount { login, password, email, code }).await?;
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
@@ -36,8 +38,12 @@ pub(super) struct Login {
     password: String,
 }
 
-pub(super) async fn login(State(service): State<Service>, Json(body): Json<Login>) -> Result<Json<Value>, ApiError> {
-    let (token, expires) = sign_in::sign_in(&service, &body.login, body.password).await?;
+pub(super) async fn login(
+    State(service): State<Service>,
+    from: ClientAddress,
+    Json(body): Json<Login>,
+) -> Result<Json<Value>, ApiError> {
+    let (token, expires) = sign_in::sign_in(&service, &from, &body.login, body.password).await?;
     Ok(Json(json!({ "token": token, "expires": expires })))
 }
 

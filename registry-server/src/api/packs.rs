@@ -9,6 +9,7 @@ use exo_index::name::PackName;
 use exo_index::registry::log::leaf::{Event, Leaf};
 use exo_index::registry::shard::{PackEntry, VersionEntry, Withdrawal};
 use exo_index::version::Version;
+use exo_index::visible::is_line;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::Row as _;
@@ -51,14 +52,27 @@ impl Reason {
         } else {
             serde_json::from_slice(body).map_err(|error| ApiError::malformed(error.to_string()))?
         };
-        let long = |text: &Option<String>| {
-            text.as_ref().is_some_and(|text| text.len() > 500 || text.chars().any(char::is_control))
-        };
-        if long(&reason.reason) || long(&reason.replacement) {
-            return Err(ApiError::malformed("a reason is one line of at most 500 characters"));
+        if reason.reason.as_ref().is_some_and(|text| !is_line(text, 500)) {
+            return Err(ApiError::malformed(
+                "a reason is one line of at most 500 bytes, without characters that cannot be seen or that turn the direction of text",
+            ));
+        }
+        if reason.replacement.as_ref().is_some_and(|text| !is_replacement(text)) {
+            return Err(ApiError::malformed(
+                "a replacement is the name of a pack, or a name and a version: `neon@1.1.0`",
+            ));
         }
         Ok(Withdrawal { reason: reason.reason, replacement: reason.replacement })
     }
+}
+
+/// Whether a text names a pack, or a version of one.
+fn is_replacement(text: &str) -> bool {
+    let (name, number) = match text.rsplit_once(['@', ' ']) {
+        Some((name, number)) if !name.is_empty() => (name, Some(number)),
+        Some(_) | None => (text, None),
+    };
+    PackName::parse(name).is_ok() && number.is_none_or(|number| Version::parse(number).is_ok())
 }
 
 /// Takes the lock for a change of a pack that the caller may make.

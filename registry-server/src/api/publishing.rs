@@ -19,6 +19,7 @@ use crate::index;
 use crate::publish::admission;
 use crate::publish::declaration::{Declared, Publish, State as Stage, load};
 use crate::publish::{waiting, worker};
+use crate::scopes::{self, NotYours};
 use crate::service::Service;
 
 /// Packs in one publish.
@@ -77,6 +78,9 @@ async fn may_publish(service: &Service, caller: &Caller, packs: &[Declared]) -> 
             caller.must_own(&mut rows, &pack.name).await?;
         } else {
             caller.may(Right::PublishNew, &pack.name)?;
+            if let Some(NotYours { message, hint }) = scopes::refusal(&mut rows, &pack.name, &caller.login).await? {
+                return Err(ApiError::forbidden(message).hint(hint));
+            }
         }
     }
     Ok(())

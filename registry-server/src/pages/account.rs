@@ -139,12 +139,7 @@ pub(super) async fn make_token(
         packs: field("packs").split_whitespace().map(str::to_owned).collect(),
         expires_days: field("days").parse().unwrap_or(0),
     };
-    let made = if new.rights.is_empty() {
-        Err(crate::error::ApiError::malformed("a token without a right is good for nothing: choose one"))
-    } else {
-        tokens::make(&service, caller, new).await
-    };
-    match made {
+    match tokens::make(&service, caller, new).await {
         Ok(made) => {
             let outcome = Outcome { fresh: Some(made.token), ..Outcome::default() };
             page(&service, &visitor.frame, caller, &outcome).await

@@ -12,6 +12,7 @@ use super::render_private;
 use super::trouble::{PageError, sentence};
 use super::visitor::{Frame, Visitor, keep_session};
 use crate::accounts::SHORTEST_PASSWORD;
+use crate::client_address::ClientAddress;
 use crate::error::ApiError;
 use crate::service::Service;
 use crate::sign_in::{self as doors, NewAccount};
@@ -95,11 +96,12 @@ fn again(page: &Entrance<'_>, error: ApiError) -> Result<Response, PageError> {
 pub(super) async fn enter(
     State(service): State<Service>,
     Extension(visitor): Extension<Visitor>,
+    from: ClientAddress,
     Form(filled): Form<Filled>,
 ) -> Result<Response, PageError> {
     visitor.check_form(&filled.form_token)?;
     let login = filled.login.trim();
-    match doors::sign_in(&service, login, filled.password).await {
+    match doors::sign_in(&service, &from, login, filled.password).await {
         Ok((token, _)) => {
             // A session that the browser had before ends with it.
             if let Some(before) = &visitor.caller {
@@ -114,6 +116,7 @@ pub(super) async fn enter(
 pub(super) async fn join(
     State(service): State<Service>,
     Extension(visitor): Extension<Visitor>,
+    from: ClientAddress,
     Form(filled): Form<Filled>,
 ) -> Result<Response, PageError> {
     visitor.check_form(&filled.form_token)?;
@@ -124,9 +127,9 @@ pub(super) async fn join(
         email: None,
         code: (!code.is_empty()).then(|| code.to_owned()),
     };
-    match doors::sign_up(&service, new).await {
+    match doors::sign_up(&service, &from, new).await {
         Ok(()) => {
-            let (token, _) = doors::sign_in(&service, login, filled.password).await?;
+            let (token, _) = doors::sign_in(&service, &from, login, filled.password).await?;
             keep_session(Redirect::to("/account?kept=1").into_response(), Some(&token))
         }
         Err(error) => again(&Entrance { code, login, ..Entrance::empty(&visitor.frame, true) }, error),

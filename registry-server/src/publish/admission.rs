@@ -15,9 +15,11 @@ use super::bump::{Bump, Required};
 use super::bundled::Bundled;
 use super::examination::{Examined, diagnostic};
 use super::verification::{Found, api_digest, surface};
+use crate::access;
 use crate::chance::{signed, unsigned};
 use crate::contents;
 use crate::failure::Failure;
+use crate::scopes::{self, NotYours};
 
 /// Why a name cannot be taken by a new pack; `None` when it can.
 pub(crate) async fn name_refusal(
@@ -61,14 +63,12 @@ pub(crate) async fn reasons_against(
         if let Some(message) = name_refusal(rows, &declared.name, bundled).await? {
             reasons.push(diagnostic(declared, "name", message, Some("choose a name that is not close to another")));
         }
+        if let Some(NotYours { message, hint }) = scopes::refusal(rows, &declared.name, login).await? {
+            reasons.push(diagnostic(declared, "scope", message, Some(&hint)));
+        }
         return Ok(reasons);
     }
-    let owner = sqlx::query("SELECT login FROM owners WHERE name = $1 AND login = $2")
-        .bind(declared.name.as_str().to_owned())
-        .bind(login.to_owned())
-        .fetch_optional(&mut *rows)
-        .await?;
-    if owner.is_none() {
+    if !access::owns(rows, login, &declared.name).await? {
         reasons.push(diagnostic(declared, "owner", format!("`{login}` does not own `{}`", declared.name), None));
     }
     let same = sqlx::query("SELECT version FROM versions WHERE name = $1 AND version = $2")

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::server::{Pack, Server, declaration};
+use crate::server::{PASSWORD, Pack, Server, declaration};
 
 /// The endpoints that change something, and the right that each needs; `session` is no right that a token can have.
 const CHANGES: &[(&str, &str, &str)] = &[
@@ -61,4 +61,42 @@ fn guessing_passwords_is_slowed_down() {
     let answers: Vec<u16> = (0..24).map(|_| server.post("/api/v1/login", "", &guess).status).collect();
     assert!(answers.contains(&429), "{answers:?}");
     assert!(answers.iter().all(|status| matches!(status, 401 | 429)));
+}
+
+/// Tries to log in through a proxy that names the address it was asked from.
+fn login_from(server: &Server, address: &str, login: &str, password: &str) -> u16 {
+    let body = json!({ "login": login, "password": password }).to_string();
+    server.send_with("POST", "/api/v1/login", "", body.as_bytes(), &[("x-forwarded-for", address)]).status
+}
+
+#[test]
+fn nobody_is_kept_out_by_what_others_try() {
+    let variables = vec![("EXO_REGISTRY_BEHIND_PROXY".to_owned(), "true".to_owned())];
+    let server = Server::start_on(std::sync::Arc::new(tempfile::tempdir().unwrap()), variables);
+    server.account("ada");
+    let guesses: Vec<u16> =
+        (0..24).map(|_| login_from(&server, "1.2.3.4, 192.0.2.66", "ada", "a wrong password")).collect();
+    assert!(guesses.contains(&429), "{guesses:?}");
+    assert_eq!(login_from(&server, "192.0.2.66", "ada", PASSWORD), 429, "the guesser is known by the last address");
+    assert_eq!(login_from(&server, "192.0.2.1", "ada", PASSWORD), 200);
+    // Guesses from everywhere make everybody wait, and nobody is locked out.
+    for number in 0..30 {
+        assert_eq!(login_from(&server, &format!("198.51.100.{number}"), "ada", "a wrong password"), 401);
+    }
+    let start = std::time::Instant::now();
+    assert_eq!(login_from(&server, "192.0.2.2", "ada", PASSWORD), 200);
+    assert!(start.elapsed() > std::time::Duration::from_millis(500), "{:?}", start.elapsed());
+    // One address that tries many accounts comes to its own end.
+    let many: Vec<u16> =
+        (0..80).map(|number| login_from(&server, "192.0.2.77", &format!("user{number}"), "a wrong password")).collect();
+    assert!(many.contains(&429), "{many:?}");
+}
+
+#[test]
+fn without_a_proxy_a_header_moves_nobody() {
+    let server = Server::start();
+    server.account("ada");
+    let guesses: Vec<u16> =
+        (0..24).map(|number| login_from(&server, &format!("192.0.2.{number}"), "ada", "a wrong password")).collect();
+    assert!(guesses.contains(&429), "{guesses:?}");
 }

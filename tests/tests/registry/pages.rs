@@ -126,7 +126,7 @@ fn a_pack_is_shown() {
 #[test]
 fn what_the_checker_saw_is_shown() {
     let server = Server::start();
-    let session = server.account("ada");
+    let session = server.account("arm");
     let outcome = server.publish(&session, &[Pack::of_folder("packages/neon", "@arm/neon", "1.1.0")]);
     assert_eq!(outcome["state"], "published", "{outcome}");
     let checks = page(&server, "/packs/@arm/neon/checks");

@@ -32,7 +32,7 @@ fn stocked() -> Server {
     let session = server.account("ada");
     let neon = Pack::of_folder("packages/neon", "@arm/neon", "1.1.0");
     let conv2d = Pack::of_folder("packages/neon-conv2d", "@arm/neon-conv2d", "1.2.0");
-    let outcome = server.publish(&session, &[neon, conv2d]);
+    let outcome = server.publish(&server.account("arm"), &[neon, conv2d]);
     assert_eq!(outcome["state"], "published", "{outcome}");
     let conv = Pack::with("conv-tiles", "0.1.0", "neon = \"1\"\n", "tile = 4\n\ndef schedule(p):\n    return p\n");
     let scoped = Pack::with("@ada/tiles", "0.3.0-rc.1", "\"@arm/neon\" = \"1\"\nstd = \"1\"\n", "tile = 4\n");
