@@ -118,6 +118,21 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Reads every file of the installed packs, as a build would: a verdict that is cached holds of files that are as they were.
+    ///
+    /// # Errors
+    /// A file was changed or is gone.
+    pub(crate) fn check_trees(&self) -> Outcome<()> {
+        for instance in &self.instances {
+            if let Location::Tree { folder, .. } = &instance.location
+                && let Some(tree) = Tree::open(folder, &instance.tree)?
+            {
+                tree.check()?;
+            }
+        }
+        Ok(())
+    }
+
     /// The plan with the raw-C digests that verification found. Files of path packs may change, so theirs are not locked.
     pub(crate) fn with_raw_c(mut self, verdicts: &BTreeMap<PackName, Verdict>) -> Self {
         for (name, pack) in &mut self.lock.packs {
@@ -222,7 +237,7 @@ fn settle(
     if stale.is_empty()
         && let Some(lock) = &project.lock
     {
-        still_allowed(terminal, &Offered::new(registry, manifest.policy.clone())?, lock)?;
+        still_allowed(&Offered::new(registry, manifest.policy.clone())?, lock)?;
         return Ok(lock.clone());
     }
     // No lockfile fits packs for another exo; the resolver explains who asks for them.
@@ -272,20 +287,18 @@ fn settle(
     Ok(lock)
 }
 
-/// A lockfile made elsewhere, or before there were rules, is held to them too; what was only taken back since is warned of.
-fn still_allowed(terminal: &Terminal, offered: &Offered, lock: &Lockfile) -> Outcome<()> {
+/// A lockfile made elsewhere, or before there were rules, is held to them too. What was only taken back since stays; see `standing`.
+fn still_allowed(offered: &Offered, lock: &Lockfile) -> Outcome<()> {
     for pack in
         lock.packs.values().filter(|pack| !matches!(pack.source, LockedSource::Path(_) | LockedSource::Git { .. }))
     {
         let Some(removal) = offered.removal(&pack.name, &pack.version) else { continue };
-        let said = format!("`{} {}` is locked, and {removal}", pack.name, pack.version);
         if removal.holds_when_locked() {
-            return Err(Failure::refused(said)
+            return Err(Failure::refused(format!("`{} {}` is locked, and {removal}", pack.name, pack.version))
                 .code(codes::RESOLUTION)
                 .hint(format!("`exo update {}` takes a version that the policy allows, if there is one", pack.name))
                 .hint(removal.hint(&pack.name)));
         }
-        terminal.warning(&said);
     }
     Ok(())
 }
