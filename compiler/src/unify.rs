@@ -12,6 +12,7 @@ mod ranks;
 mod matcher;
 mod shape;
 mod solutions;
+mod strides;
 
 #[cfg(test)]
 mod tests;

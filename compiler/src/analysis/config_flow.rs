@@ -12,7 +12,7 @@ use crate::analysis::lift;
 use crate::hardware::config::ConfigField;
 use crate::loop_ir::configuration::{self, ConfigState, Touched};
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::substitute::map_expr;
+use crate::loop_ir::substitute::{map_expr, substitute};
 use crate::loop_ir::{ArgType, BinaryOp, Block, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build, visit};
 use crate::symbol::Sym;
 
@@ -207,9 +207,11 @@ pub(crate) fn enter_loop(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut U
         let flow = LoopFlow::of(stmt, iter, body, scope, unknowns);
         let before = scope.config.clone();
         scope.config = flow.start.clone();
-        for (field, last) in &flow.varying {
+        let previous = before_it(&build::index(iter));
+        for (field, left) in &flow.varying {
             let value = unknowns.value(field);
-            if let (Some(value), Some(last)) = (&value, last) {
+            let last = left.as_ref().and_then(|left| in_iteration(left, iter, Some(&previous)));
+            if let (Some(value), Some(last)) = (&value, &last) {
                 let index = lift::index(&build::index(iter), scope);
                 let first = lift::index(lo, scope).zip(index).and_then(|(lo, at)| Formula::at_most(&at, &lo));
                 let later = first.as_ref().and_then(Formula::negated);
@@ -234,15 +236,17 @@ fn after_loop(
     let runs = low.zip(high).and_then(|(lo, hi)| Formula::below(&lo, &hi));
     let surely = surely_runs(lo, hi);
     let before = scope.config.clone();
+    let end = value_of(hi, scope).map(|hi| before_it(&hi));
     let flow = LoopFlow::of(stmt, iter, body, scope, unknowns);
     scope.config = flow.start.clone();
-    for (field, last) in &flow.varying {
+    for (field, left) in &flow.varying {
+        let last = left.as_ref().and_then(|left| in_iteration(left, iter, end.as_ref()));
         if surely && last.is_some() {
-            scope.config.set(field, last.clone());
+            scope.config.set(field, last);
             continue;
         }
         let value = unknowns.value(field);
-        if let (Some(value), Some(last)) = (&value, last) {
+        if let (Some(value), Some(last)) = (&value, &last) {
             let not = runs.as_ref().and_then(Formula::negated);
             let stored = equal(value, last, scope);
             unknowns.learn(not.zip(stored).map(|(not, stored)| Formula::or(vec![not, stored])));
@@ -262,11 +266,29 @@ fn surely_runs(lo: &Expr, hi: &Expr) -> bool {
     }
 }
 
+fn before_it(index: &Expr) -> Expr {
+    match build::int_value(index).and_then(|value| value.checked_sub(1)) {
+        Some(value) => build::int(value),
+        None => build::binary(BinaryOp::Sub, index.clone(), build::int(1)),
+    }
+}
+
+/// A value that each iteration leaves, for the iteration `at`; `None` where it takes an iteration that has no value.
+fn in_iteration(left: &Expr, iter: &Sym, at: Option<&Expr>) -> Option<Expr> {
+    let mut symbols = BTreeSet::new();
+    visit::expr_symbols(left, &mut symbols);
+    match symbols.contains(iter) {
+        false => Some(left.clone()),
+        true => at.map(|at| substitute(left, &[(iter.clone(), at.clone())].into_iter().collect())),
+    }
+}
+
 /// What a loop does to the fields.
 struct LoopFlow {
     /// The state at the start of every iteration; fields that iterations change are left as before the loop.
     start: ConfigState,
-    /// The fields that iterations change, with the value that each iteration leaves where that is always the same one.
+    /// The fields that iterations change, with the value that each iteration leaves, in terms of what stands outside of the
+    /// loop and of its iterator.
     varying: Vec<(ConfigField, Option<Expr>)>,
 }
 
@@ -296,7 +318,7 @@ impl LoopFlow {
                 let stale = |value: &Expr| {
                     let mut symbols = BTreeSet::new();
                     visit::expr_symbols(value, &mut symbols);
-                    symbols.iter().any(|symbol| bound.contains(symbol)) || visit_data(value)
+                    symbols.iter().any(|symbol| symbol != iter && bound.contains(symbol)) || visit_data(value)
                 };
                 let varying = changed
                     .iter()

@@ -33,13 +33,15 @@ pub(super) struct BufferMatch {
     pub(super) rank: usize,
     /// Accesses of a window parameter; empty for others, whose equations are recorded at once.
     pub(super) accesses: Vec<WindowedAccess>,
+    /// Dimensions of a window parameter whose strides the body uses, with those of the buffer that the block uses.
+    pub(super) strides: Vec<(usize, usize)>,
 }
 
 pub(super) struct Matcher<'a> {
     pub(super) callee: &'a Proc,
     /// Positions of the callee's parameters.
-    formals: BTreeMap<&'a Sym, usize>,
-    caller: Declarations,
+    pub(super) formals: BTreeMap<&'a Sym, usize>,
+    pub(super) caller: Declarations,
     /// Everything bound inside the block.
     bound: BTreeSet<Sym>,
     /// Whether the block writes configuration state.
@@ -57,7 +59,7 @@ pub(super) struct Matcher<'a> {
     pub(super) opaque: BTreeMap<usize, Expr>,
 }
 
-type Matched = Result<(), Mismatch>;
+pub(super) type Matched = Result<(), Mismatch>;
 
 impl<'a> Matcher<'a> {
     pub(super) fn new(callee: &'a Proc, proc: &Proc, block: &Block) -> Self {
@@ -228,7 +230,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn local(&self, f: &Sym, b: &Sym) -> Matched {
+    pub(super) fn local(&self, f: &Sym, b: &Sym) -> Matched {
         match self.locals.get(f) {
             Some(name) if name == b => Ok(()),
             Some(name) => Err(Mismatch::new(format!("`{b}` where `{name}` was expected"))),
@@ -236,7 +238,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn data_formal(&self, at: usize) -> Result<DataType, Mismatch> {
+    pub(super) fn data_formal(&self, at: usize) -> Result<DataType, Mismatch> {
         match self.callee.args.get(at).map(|arg| &arg.ty) {
             Some(ArgType::Data(ty)) => Ok(ty.clone()),
             Some(ArgType::Control(_)) | None => Err(Mismatch::new("a control parameter is used as data")),
@@ -244,11 +246,12 @@ impl<'a> Matcher<'a> {
     }
 
     /// Fixes or checks the buffer of a data parameter.
-    fn meet(&mut self, at: usize, b: &Sym, rank: usize) -> Result<&mut BufferMatch, Mismatch> {
+    pub(super) fn meet(&mut self, at: usize, b: &Sym, rank: usize) -> Result<&mut BufferMatch, Mismatch> {
         if self.bound.contains(b) {
             return Err(Mismatch::new(format!("`{b}` is declared inside the block")));
         }
-        let met = self.buffers.entry(at).or_insert_with(|| BufferMatch { name: b.clone(), rank, accesses: Vec::new() });
+        let new = || BufferMatch { name: b.clone(), rank, accesses: Vec::new(), strides: Vec::new() };
+        let met = self.buffers.entry(at).or_insert_with(new);
         if &met.name != b {
             let formal = self.callee.args.get(at).map(|arg| arg.name.name()).unwrap_or_default();
             return Err(Mismatch::new(format!("`{formal}` would have to be both `{}` and `{b}`", met.name)));
@@ -257,7 +260,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// A parameter that is passed whole: same rank, same extents.
-    fn dense(&mut self, at: usize, ty: &DataType, b: &Sym) -> Matched {
+    pub(super) fn dense(&mut self, at: usize, ty: &DataType, b: &Sym) -> Matched {
         let first = !self.buffers.contains_key(&at);
         let shape = self.caller.shape(b).ok_or_else(|| Mismatch::new(format!("`{b}` is not a buffer")))?;
         self.meet(at, b, shape.len())?;
@@ -400,7 +403,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// A `bool` or `stride` parameter takes what it first meets; later it must meet the same.
-    fn opaque_formal(&mut self, name: &Sym, b: &Expr) -> Matched {
+    pub(super) fn opaque_formal(&mut self, name: &Sym, b: &Expr) -> Matched {
         let at = self.formals.get(name).copied().ok_or_else(|| Mismatch::new("not a parameter"))?;
         let mut used = BTreeSet::new();
         visit::expr_symbols(b, &mut used);
@@ -423,30 +426,6 @@ impl<'a> Matcher<'a> {
     /// Whether an expression can have one value before the block and another inside.
     fn is_fleeting(&self, e: &Expr) -> bool {
         e.reads_config && self.writes_config
-    }
-
-    fn stride(&mut self, f: &Expr, b: &Expr) -> Matched {
-        match (&f.kind, &b.kind) {
-            (ExprKind::Read { name, idx }, _) if idx.is_empty() && self.formals.contains_key(name) => {
-                self.opaque_formal(name, b)
-            }
-            (ExprKind::Stride { name: fname, dim: fd }, ExprKind::Stride { name: bname, dim: bd }) if fd == bd => {
-                // A window argument may run along other dimensions of its buffer, so only whole buffers compare.
-                match self.formals.get(fname).copied() {
-                    None => self.local(fname, bname),
-                    Some(at) => {
-                        let ty = self.data_formal(at)?;
-                        if ty.is_window {
-                            return Err(Mismatch::new(format!("the stride of window `{fname}` is used")));
-                        }
-                        self.dense(at, &ty, bname)
-                    }
-                }
-            }
-            (ExprKind::Const(f), ExprKind::Const(b)) if f == b => Ok(()),
-            (ExprKind::ReadConfig(f), ExprKind::ReadConfig(b)) if f == b => Ok(()),
-            _ => Err(Mismatch::new("strides differ")),
-        }
     }
 
     fn comparison(&mut self, f: (BinaryOp, &Expr, &Expr), b: (BinaryOp, &Expr, &Expr)) -> Matched {

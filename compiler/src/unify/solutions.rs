@@ -81,18 +81,21 @@ impl Search<'_> {
 
     /// Adds what a choice of points means for every access; `false` when that cannot be.
     fn fits(&self, buffer: &BufferMatch, first: usize, points: &[bool], system: &mut System) -> bool {
-        buffer.accesses.iter().all(|access| {
-            let mut own = access.callee.iter();
-            access.caller.iter().zip(points).enumerate().all(|(dim, (index, is_point))| {
-                let unknown = Affine::term(Term::Unknown(first + dim));
-                let here = match is_point {
-                    true => Some(unknown),
-                    false => own.next().and_then(|own| unknown.plus(1, own)),
-                };
-                here.and_then(|here| here.minus(index))
-                    .is_some_and(|equation| system.add(&equation, &self.matcher.atoms))
+        let runs_along = |own: usize| (0..points.len()).filter(|dim| points.get(*dim) == Some(&false)).nth(own);
+        let same_strides = buffer.strides.iter().all(|(own, dim)| runs_along(*own) == Some(*dim));
+        same_strides
+            && buffer.accesses.iter().all(|access| {
+                let mut own = access.callee.iter();
+                access.caller.iter().zip(points).enumerate().all(|(dim, (index, is_point))| {
+                    let unknown = Affine::term(Term::Unknown(first + dim));
+                    let here = match is_point {
+                        true => Some(unknown),
+                        false => own.next().and_then(|own| unknown.plus(1, own)),
+                    };
+                    here.and_then(|here| here.minus(index))
+                        .is_some_and(|equation| system.add(&equation, &self.matcher.atoms))
+                })
             })
-        })
     }
 }
 

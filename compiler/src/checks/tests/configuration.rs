@@ -59,6 +59,30 @@ fn loops_carry_state() {
 }
 
 #[test]
+fn iterations_leave_values_of_their_own() {
+    // The last iteration is the one before the end, and each finds what the one before it left.
+    check(&caller("", "for k in seq(0, 4):\n    Cfg.i = k\nneeds(x)")).unwrap();
+    check(&caller("n: size, ", "assert n == 2\nfor k in seq(0, n):\n    Cfg.i = 2 * k + 1\nneeds(x)")).unwrap();
+    check(&caller("", "for k in seq(0, 9):\n    if k == 3:\n        needs(x)\n    Cfg.i = k + 1")).unwrap();
+    check(&caller("", "for k in seq(2, 9):\n    if k == 3:\n        needs(x)\n    Cfg.i = k + 1")).unwrap();
+    check(&caller("", "Cfg.n = 4\nfor k in seq(0, Cfg.n):\n    Cfg.n = 9\n    Cfg.i = k\nneeds(x)")).unwrap();
+    check(&caller("", "for j in seq(0, 5):\n    for k in seq(0, 7):\n        Cfg.i = k + j - 7\nneeds(x)")).unwrap();
+    refused(&caller("", "for k in seq(0, 5):\n    Cfg.i = k\nneeds(x)"));
+    refused(&caller("", "for k in seq(0, 3):\n    Cfg.i = k\nneeds(x)"));
+    refused(&caller("", "for k in seq(0, 9):\n    if k == 3:\n        needs(x)\n    Cfg.i = k"));
+    // The first iteration has none before it, and there may be no iteration at all.
+    refused(&caller("", "for k in seq(3, 9):\n    if k == 3:\n        needs(x)\n    Cfg.i = k + 1"));
+    refused(&caller("n: size, ", "for k in seq(4, n):\n    Cfg.i = 3 + 0 * k\nneeds(x)"));
+    refused(&caller("", "for k in seq(0, 9):\n    if k < 4:\n        Cfg.i = k\nneeds(x)"));
+    // What an iteration found is not what it leaves.
+    refused(&caller("", "Cfg.i = 3\nfor k in seq(0, 9):\n    Cfg.i = Cfg.i + k\nneeds(x)"));
+    refused(&caller(
+        "",
+        "for k in seq(0, 9):\n    for l in seq(0, k):\n        Cfg.i = l\n    if k == 4:\n        Cfg.i = 0\nneeds(x)",
+    ));
+}
+
+#[test]
 fn nested_loops_carry_state() {
     let nest = "for k in seq(0, n / 4):\n    for l in seq(0, m / 4):\n        Cfg.i = 3\n";
     let args = "n: size, m: size, ";
@@ -78,7 +102,7 @@ fn nested_loops_carry_state() {
 #[test]
 fn what_a_loop_writes_is_not_what_it_started_with() {
     // The iterator of an inner loop means nothing outside of it.
-    refused(&caller("n: size, ", "for k in seq(3, 4):\n    Cfg.i = k\nfor k in seq(0, n):\n    needs(x)"));
+    refused(&caller("n: size, ", "for k in seq(3, 5):\n    Cfg.i = k\nfor k in seq(0, n):\n    needs(x)"));
     refused(&caller("n: size, ", "Cfg.i = 3\nfor k in seq(0, n):\n    needs(x)\n    Cfg.i = Dev.i\n    Dev.i = 3"));
 }
 
