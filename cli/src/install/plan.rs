@@ -11,9 +11,7 @@ use exo_index::digest::Blake3;
 use exo_index::lockfile::{LOCK_FILE, LockedPack, LockedSource, Lockfile};
 use exo_index::manifest::{MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
-use exo_index::resolve::{
-    FixedPack, Need, Needs, PackSource as _, Request, Resolution, ResolveError, ResolvedPack, resolve as solve,
-};
+use exo_index::resolve::{FixedPack, Need, Needs, Request, Resolution, ResolveError, ResolvedPack, resolve as solve};
 use exo_index::version::{Requirement, Version};
 
 use crate::builtin_packs::Registry;
@@ -97,6 +95,7 @@ impl Instance {
                 archive: None,
                 tree: None,
                 raw_c: None,
+                published: None,
                 dependencies: dependencies.clone(),
             },
             dependencies,
@@ -292,7 +291,7 @@ fn still_allowed(offered: &Offered, lock: &Lockfile) -> Outcome<()> {
     for pack in
         lock.packs.values().filter(|pack| !matches!(pack.source, LockedSource::Path(_) | LockedSource::Git { .. }))
     {
-        let Some(removal) = offered.removal(&pack.name, &pack.version) else { continue };
+        let Some(removal) = offered.removal_of_locked(pack) else { continue };
         if removal.holds_when_locked() {
             return Err(Failure::refused(format!("`{} {}` is locked, and {removal}", pack.name, pack.version))
                 .code(codes::RESOLUTION)
@@ -346,9 +345,9 @@ fn unindented(text: &str) -> String {
 fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: Version) -> Outcome<Lockfile> {
     let mut lock = Lockfile::new(exo);
     for (name, pack) in &resolution.packs {
-        let (source, archive, tree) = match (paths.packs.get(name), registry.get(name, &pack.version)) {
-            (Some(path), _) => (path.locked_source(), None, path.locked_tree()),
-            (None, Some(found)) => (found.source(), Some(found.sha256), Some(found.tree)),
+        let (source, archive, tree, published) = match (paths.packs.get(name), registry.get(name, &pack.version)) {
+            (Some(path), _) => (path.locked_source(), None, path.locked_tree(), None),
+            (None, Some(found)) => (found.source(), Some(found.sha256), Some(found.tree), found.published()),
             (None, None) => return Err(Failure::bug(format!("`{name} {}` was chosen but is nowhere", pack.version))),
         };
         lock.insert(LockedPack {
@@ -358,6 +357,7 @@ fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: 
             archive,
             tree,
             raw_c: None,
+            published,
             dependencies: pack.dependencies.clone(),
         });
     }

@@ -224,3 +224,25 @@ fn what_was_withdrawn_is_told(ada: &Sandbox, user: &Sandbox) {
         ada.run(&["yank", &format!("base@{version}"), "--undo"]).exits(0);
     }
 }
+
+#[test]
+fn a_lockfile_keeps_when_its_packs_were_published() {
+    let server = Server::start();
+    let ada = author(&server, "ada");
+    write_pack(&ada, "", "base", "1.0.0", "", "one = 1\n");
+    ada.run(&["publish"]).exits(0);
+    let user = home(&server);
+    user.project("");
+    user.run(&["add", "base"]).exits(0);
+    assert!(user.read("work/Exo.lock").contains("\npublished = "));
+    // A rule about age holds of what is locked, and no registry need be asked for it.
+    let manifest = user.read("work/Exo.toml");
+    user.write("work/Exo.toml", &format!("{manifest}\n[policy]\nmin-age = \"3 days\"\n"));
+    user.run(&["check", "--offline"])
+        .exits(1)
+        .says(&["`base 1.0.0` is locked, and is", "and the policy asks for 3 days"]);
+    let lock = user.read("work/Exo.lock");
+    let line = lock.lines().find(|line| line.starts_with("published")).unwrap();
+    user.write("work/Exo.lock", &lock.replace(line, "published = 1700000000"));
+    user.run(&["check", "--offline"]).exits(0);
+}
