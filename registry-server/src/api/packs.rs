@@ -22,7 +22,7 @@ use crate::error::ApiError;
 use crate::index;
 use crate::service::Service;
 
-fn no_pack(name: &PackName) -> ApiError {
+pub(super) fn no_pack(name: &PackName) -> ApiError {
     ApiError::absent(format!("there is no pack `{name}`"))
 }
 
