@@ -110,23 +110,19 @@ impl Domain for Rounded {
         if args.iter().any(|arg| self.is_poison(arg)) {
             return Some(MachineValue::Poison);
         }
+        // C functions take their arguments at the precision, which is narrower than that of arithmetic on small integers.
+        let args: Vec<MachineValue> = args.iter().map(|arg| convert(*arg, precision)).collect();
+        match (function.kind, args.as_slice()) {
+            (ExternKind::Relu, [x]) => {
+                let zero = convert(MachineValue::Int(0), precision);
+                return Some(if less(&zero, x) { *x } else { zero });
+            }
+            (ExternKind::Select, [x, v, y, z]) => return Some(if less(x, v) { *y } else { *z }),
+            _ => {}
+        }
         let numbers: Vec<f64> = args.iter().filter_map(MachineValue::number).collect();
         let value = match (function.kind, numbers.as_slice()) {
             (ExternKind::Sin, [x]) => x.sin(),
-            (ExternKind::Relu, [x]) => {
-                if *x > 0.0 {
-                    *x
-                } else {
-                    0.0
-                }
-            }
-            (ExternKind::Select, [x, v, y, z]) => {
-                if x < v {
-                    *y
-                } else {
-                    *z
-                }
-            }
             (ExternKind::Exp, [x]) => x.exp(),
             (ExternKind::Fmax, [x, y]) => x.max(*y),
             (ExternKind::Sigmoid, [x]) => 1.0 / (1.0 + (-x).exp()),
@@ -157,6 +153,14 @@ impl Domain for Rounded {
             }
             Precision::Ui8 | Precision::Ui16 | Precision::Ui32 => MachineValue::Int(random.between(0, 15)),
         }
+    }
+}
+
+/// `a < b` of values of one precision; integers of 64 bits are more than a float can tell apart.
+fn less(a: &MachineValue, b: &MachineValue) -> bool {
+    match (a, b) {
+        (MachineValue::Int(a), MachineValue::Int(b)) => a < b,
+        _ => a.number() < b.number(),
     }
 }
 
