@@ -72,6 +72,21 @@ impl Ranges {
         self.known.insert(iter.clone(), range);
     }
 
+    /// Takes in that `numerator / divisor` is `quotient`, for a numerator that is one variable and a constant.
+    pub(crate) fn narrow(&mut self, numerator: &Linear, divisor: i64, quotient: i64) {
+        let mut terms = numerator.terms.iter();
+        let (Some((name, (1, _))), None) = (terms.next(), terms.next()) else { return };
+        let lo = divisor.checked_mul(quotient).and_then(|lo| lo.checked_sub(numerator.constant));
+        let (Some(lo), true) = (lo, divisor > 0) else { return };
+        let Some(hi) = lo.checked_add(divisor - 1) else { return };
+        let known = self.known.get(name).copied().unwrap_or(Range::ANY);
+        let narrowed = Range {
+            lo: Some(known.lo.map_or(lo, |known| known.max(lo))),
+            hi: Some(known.hi.map_or(hi, |known| known.min(hi))),
+        };
+        self.known.insert(name.clone(), narrowed);
+    }
+
     /// Whether a loop surely has an iteration.
     pub(crate) fn runs(&self, lo: &Expr, hi: &Expr) -> bool {
         self.of_expr(&build::sub(hi.clone(), lo.clone())).lo.is_some_and(|end| end > 0)

@@ -27,11 +27,20 @@ impl Scope {
                 self.assume(rhs);
             }
             BinaryOp::Eq => match (literal(lhs), literal(rhs)) {
-                (None, Some(value)) => self.fixed.push((lhs.clone(), value)),
-                (Some(value), None) => self.fixed.push((rhs.clone(), value)),
+                (None, Some(value)) => self.fix(lhs, value),
+                (Some(value), None) => self.fix(rhs, value),
                 (Some(_), Some(_)) | (None, None) => {}
             },
             _ => {}
+        }
+    }
+
+    fn fix(&mut self, expr: &Expr, value: i64) {
+        self.fixed.push((expr.clone(), value));
+        if let ExprKind::Binary { op: BinaryOp::Div, lhs, rhs } = &expr.kind
+            && let (Some(numerator), Some(divisor)) = (Linear::of(lhs), literal(rhs))
+        {
+            self.ranges.narrow(&numerator, divisor, value);
         }
     }
 }

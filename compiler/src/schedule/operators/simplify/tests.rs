@@ -82,6 +82,14 @@ fn decided_branches_and_empty_loops_disappear() {
 #[test]
 fn a_branch_knows_its_condition() {
     becomes(
+        "for i in seq(0, n):\n    if i / 4 == 0:\n        x[i % 4 + i / 4] = 1.0\n    else:\n        x[i % 4] = 2.0",
+        "for i in seq(0, n):\n    if i / 4 == 0:\n        x[i] = 1.0\n    else:\n        x[i % 4] = 2.0",
+    );
+    becomes(
+        "for i in seq(0, n):\n    if (i + 2) / 8 == 1:\n        x[(i - 6) % 8] = 1.0",
+        "for i in seq(0, n):\n    if (2 + i) / 8 == 1:\n        x[-6 + i] = 1.0",
+    );
+    becomes(
         "if n % 4 == 0:\n    x[n % 4 + 1] = 1.0\nelse:\n    x[n % 4 + 1] = 2.0",
         "if n % 4 == 0:\n    x[1] = 1.0\nelse:\n    x[n % 4 + 1] = 2.0",
     );
