@@ -141,6 +141,15 @@ impl Refusal {
     }
 }
 
+/// A number of things: `1 dimension`, `2 dimensions`, `2 indices`.
+pub fn counted(number: usize, noun: &str) -> String {
+    match (number, noun.strip_suffix("ex")) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{number} {stem}ices"),
+        (_, None) => format!("{number} {noun}s"),
+    }
+}
+
 /// Up to three known names that a mistyped one may have meant, nearest first.
 pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let length = wanted.chars().count();
@@ -174,7 +183,14 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{counted, nearest};
+
+    #[test]
+    fn one_thing_is_not_plural() {
+        assert_eq!(counted(0, "argument"), "0 arguments");
+        assert_eq!(counted(1, "argument"), "1 argument");
+        assert_eq!(counted(2, "index"), "2 indices");
+    }
 
     #[test]
     fn names_are_near_when_most_of_them_is_the_same() {

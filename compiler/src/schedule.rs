@@ -1,6 +1,7 @@
 //! User scheduling: operators propose edits and an obligation; only `apply` discharges and commits.
 
 pub mod procedure;
+pub(crate) mod unrelated;
 pub mod obligation;
 pub mod operator;
 pub mod results;

@@ -1,10 +1,13 @@
 //! The Starlark host: modules are evaluated here, with the prelude in scope and within limits.
 
 pub(crate) mod build;
+pub(crate) mod c_failure;
 pub(crate) mod c_text;
 pub(crate) mod conformance;
 pub(crate) mod define;
 pub(crate) mod errors;
+pub(crate) mod extern_types;
+pub(crate) mod foreign_imports;
 pub(crate) mod hooks;
 pub(crate) mod host;
 pub(crate) mod load;

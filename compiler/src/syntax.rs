@@ -1,5 +1,6 @@
 //! Text that is read besides definitions: patterns, fragments given to operators, whole modules, and what a module offers.
 
+mod malformed;
 pub mod pattern;
 pub mod find;
 pub mod fragment;

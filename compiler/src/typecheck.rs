@@ -8,7 +8,7 @@ pub mod scope;
 mod checker;
 pub(crate) mod literal;
 mod negation;
-mod remedies;
+pub(crate) mod remedies;
 mod expressions;
 mod accesses;
 mod signature;
@@ -78,7 +78,37 @@ pub fn proc_from_text(text: &str, known: &dyn Captures) -> Result<Proc, Vec<Diag
 pub fn syntax_error(file: &Arc<SourceFile>, error: &ParseError) -> Diagnostic {
     let message = error.error.to_string();
     let message = lower_first(message.trim_end_matches('.'));
-    Diagnostic::error(codes::SYNTAX, message).at(&span_of(file, error), "here")
+    let diagnostic = Diagnostic::error(codes::SYNTAX, message).at(&span_of(file, error), "here");
+    match layout(file, error, &diagnostic.message) {
+        Some(hint) => diagnostic.hint(hint),
+        None => diagnostic,
+    }
+}
+
+/// What to change in the layout of the line of a syntax error.
+fn layout(file: &Arc<SourceFile>, error: &ParseError, message: &str) -> Option<String> {
+    let at = error.range().start().to_usize();
+    let start = file.text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+    let line = file.text.get(start..)?.lines().next()?;
+    let indent = line.get(..line.len() - line.trim_start().len())?;
+    if message.contains("indent") && indent.contains('\t') {
+        return Some("this line begins with a tab: use spaces only".to_string());
+    }
+    if message.starts_with("unindent") || message == "unexpected indentation" {
+        return Some("the lines of one block begin in the same column".to_string());
+    }
+    if message.starts_with("expected an indented block") {
+        return Some("what belongs to it stands further to the right, by four spaces".to_string());
+    }
+    if message == "expected `:`, found newline" {
+        return Some("a line that opens a block ends with `:`".to_string());
+    }
+    // Brackets may be closed in later lines, which begin no statement then.
+    let code = line.split('#').next()?;
+    let open = |opening: char, closing: char| code.matches(opening).count() > code.matches(closing).count();
+    let (opening, _) =
+        [('[', ']'), ('(', ')'), ('{', '}')].into_iter().find(|(opening, closing)| open(*opening, *closing))?;
+    (!code.contains(['"', '\''])).then(|| format!("`{opening}` is not closed in this line"))
 }
 
 /// The span of a syntax node.

@@ -18,6 +18,7 @@ mod strides;
 mod tests;
 
 use crate::cursor::path::{self, BlockPlace};
+use crate::diagnostic::counted;
 use crate::loop_ir::{Expr, Proc};
 
 pub use shape::could_match;
@@ -55,8 +56,8 @@ pub fn unify(callee: &Proc, proc: &Proc, place: &BlockPlace) -> Result<Vec<Vec<E
     let block = path::block(proc, place).ok_or_else(|| Mismatch::new("the block does not exist"))?;
     if block.len() != callee.body.len() {
         return Err(Mismatch::new(format!(
-            "the block has {} statements, the body of `{}` has {}",
-            block.len(),
+            "the block has {}, the body of `{}` has {}",
+            counted(block.len(), "statement"),
             callee.name,
             callee.body.len()
         )));

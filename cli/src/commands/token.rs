@@ -6,7 +6,7 @@ use exo_index::visible::shown;
 use serde_json::{Value, json};
 
 use crate::arguments::{At, CreateToken, Token, TokenAction};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome, count};
 use crate::install::summary::columns;
 use crate::policy::now;
 use crate::registry::api::{Api, Body, encoded};
@@ -107,10 +107,10 @@ fn create(wanted: &CreateToken, api: &Api, terminal: &Terminal) -> Outcome<Exit>
     let text = |key: &str| answer.get(key).and_then(Value::as_str).map(shown).unwrap_or_default();
     let (id, token) = (text("id"), text("token"));
     terminal.note(&format!(
-        "token {id} may {} for {}, and lasts {} days; it is shown this once:",
+        "token {id} may {} for {}, and lasts {}; it is shown this once:",
         rights.join(", "),
         wanted.packs.join(", "),
-        wanted.days
+        count(usize::try_from(wanted.days).unwrap_or(usize::MAX), "day")
     ));
     terminal.answer(
         || format!("{token}\n"),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::analysis::conditions::{Question, Side, Unproven};
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
-use crate::analysis::solver::Solver;
+use crate::analysis::solver::{Satisfiable, Solver};
 use crate::analysis::{
     commute, config_change, filling, fission, folding, idempotence, iterations, liveness, recompute, stability,
     untouched, unwritten,
@@ -100,9 +100,22 @@ fn holds(proc: &Proc, at: &Path, cond: &Expr, what: &str, solver: &mut Solver) -
         Verified::Yes => Ok(()),
         other => {
             let names = solver.names(proc);
-            Err(Unproven::new(said(what, &names.expr(cond))).at(at).with(&other, &names))
+            let unproven = Unproven::new(said(what, &names.expr(cond))).at(at).with(&other, &names);
+            // What depends on arguments only can be asked of whoever calls the proc.
+            Err(match definition::mentions_args_only(proc, [cond]) && !solver_refutes(&facts, cond, solver) {
+                true => unproven.hint(format!(
+                    "where every caller sees to it, say so at the start of the proc: `assert {}`",
+                    names.expr(cond)
+                )),
+                false => unproven,
+            })
         }
     }
+}
+
+/// Whether a condition holds nowhere.
+fn solver_refutes(facts: &Facts, cond: &Expr, solver: &mut Solver) -> bool {
+    facts.boolean(cond).is_none_or(|formula| solver.satisfiable(&facts.known, &formula) == Satisfiable::No)
 }
 
 fn equal(proc: &Proc, at: &Path, lhs: &Expr, rhs: &Expr, what: &str, solver: &mut Solver) -> Result<(), Unproven> {

@@ -4,7 +4,7 @@ use crate::analysis::formula::Formula;
 use crate::analysis::linear::Linear;
 use crate::analysis::solver::Solver;
 use crate::checks::claim::{Failure, Site};
-use crate::diagnostic::codes;
+use crate::diagnostic::{codes, counted};
 use crate::loop_ir::visit;
 use crate::loop_ir::{Access, Expr, ExprKind, Ty};
 use crate::print::Names;
@@ -23,7 +23,8 @@ pub fn element(
 ) -> Result<(), Failure> {
     let shape = site.facts.scope.shape(name).unwrap_or_default();
     if shape.len() != idx.len() {
-        let message = format!("`{name}` has {} dimensions but is {verb} with {} indices", shape.len(), idx.len());
+        let (rank, given) = (counted(shape.len(), "dimension"), counted(idx.len(), "index"));
+        let message = format!("`{name}` has {rank} but is {verb} with {given}");
         return Err(Failure::new(codes::TYPE, message, span, site.at, ""));
     }
     for (index, extent) in idx.iter().zip(&shape) {
@@ -58,7 +59,7 @@ fn between(index: &Expr, extent: &Expr, names: &Names) -> String {
 pub fn window(site: &Site<'_>, name: &Sym, idx: &[Access], span: &Span, solver: &mut Solver) -> Result<(), Failure> {
     let shape = site.facts.scope.shape(name).unwrap_or_default();
     if shape.len() != idx.len() {
-        let message = format!("`{name}` has {} dimensions but the window gives {}", shape.len(), idx.len());
+        let message = format!("`{name}` has {} but the window gives {}", counted(shape.len(), "dimension"), idx.len());
         return Err(Failure::new(codes::TYPE, message, span, site.at, ""));
     }
     for (access, extent) in idx.iter().zip(&shape) {

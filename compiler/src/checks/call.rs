@@ -13,7 +13,7 @@ use crate::analysis::solver::Solver;
 use crate::checks::bounds;
 use crate::checks::claim::{Failure, Site};
 use crate::cursor::path::{self, Path};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, counted};
 use crate::loop_ir::declarations::{Alias, Declarations, window_shape};
 use crate::loop_ir::substitute::{Substitution, map_expr, substitute};
 use crate::loop_ir::{Arg, ArgType, Control, DataType, Expr, ExprKind, Proc, StmtKind, Ty};
@@ -46,9 +46,9 @@ impl Call<'_> {
     pub fn check(&self, solver: &mut Solver) -> Vec<Failure> {
         if !mutation::passes("a call gives every argument", self.callee.args.len() == self.args.len()) {
             let message = format!(
-                "`{}` takes {} arguments but is given {}",
+                "`{}` takes {} but is given {}",
                 self.callee.name,
-                self.callee.args.len(),
+                counted(self.callee.args.len(), "argument"),
                 self.args.len()
             );
             return vec![self.failure(message, "")];
@@ -103,7 +103,7 @@ impl Call<'_> {
                 .hint("data is passed by reference: store the value in a scalar first"));
         };
         if !mutation::passes("an argument has its parameter's rank", shape.len() == ty.rank()) {
-            let what = format!("has {} dimensions instead of {}", shape.len(), ty.rank());
+            let what = format!("has {} instead of {}", counted(shape.len(), "dimension"), ty.rank());
             return Err(self.mismatch(formal, &what));
         }
         Ok(())

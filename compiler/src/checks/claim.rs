@@ -18,16 +18,23 @@ pub struct Failure {
     pub message: String,
     pub span: Span,
     pub unproven: Unproven,
+    /// Other places that belong to it, with what is to be said about each.
+    pub related: Vec<(Span, &'static str)>,
 }
 
 impl Failure {
     pub fn new(code: Code, message: impl Into<String>, span: &Span, at: &Path, condition: impl Into<String>) -> Self {
         let unproven = Unproven { condition: condition.into(), place: Some(at.clone()), ..Unproven::default() };
-        Failure { code, message: message.into(), span: span.clone(), unproven }
+        Failure { code, message: message.into(), span: span.clone(), unproven, related: Vec::new() }
     }
 
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.unproven.hint = Some(hint.into());
+        self
+    }
+
+    pub fn related(mut self, span: &Span, text: &'static str) -> Self {
+        self.related.push((span.clone(), text));
         self
     }
 
@@ -36,6 +43,9 @@ impl Failure {
         let mut diagnostic = Diagnostic::error(self.code, self.message);
         if self.span.file.is_some() {
             diagnostic = diagnostic.at(&self.span, "here");
+        }
+        for (span, text) in self.related.iter().filter(|(span, _)| span.file.is_some()) {
+            diagnostic = diagnostic.label(span, *text);
         }
         if !self.unproven.condition.is_empty() {
             let lead = if self.unproven.unknown { "could not decide" } else { "cannot show" };

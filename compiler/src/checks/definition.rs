@@ -17,7 +17,9 @@ use crate::checks::claim::{Failure, Site};
 use crate::checks::strides;
 use crate::cursor::path::{self, Path, Step};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::loop_ir::{Arg, ArgType, Block, Expr, LoopMode, NameFilter, Proc, Stmt, StmtKind, configuration, visit};
+use crate::loop_ir::{
+    Arg, ArgType, Block, Control, Expr, LoopMode, NameFilter, Proc, Stmt, StmtKind, configuration, visit,
+};
 use crate::print::Names;
 use crate::symbol::Sym;
 
@@ -39,13 +41,11 @@ fn header(proc: &Proc, solver: &mut Solver) -> (Facts, Vec<Failure>) {
     let root = Path::root();
     let mut failures = Vec::new();
     let mut facts = Facts::of_args(proc);
-    for pred in &proc.preds {
+    for (at, pred) in proc.preds.iter().enumerate() {
         let impossible =
             facts.boolean(pred).is_some_and(|formula| solver.satisfiable(&facts.known, &formula) == Satisfiable::No);
         if !mutation::passes("an assert can hold", !impossible) {
-            let condition = Names::of(proc).expr(pred);
-            let message = format!("the assert `{condition}` can never hold");
-            failures.push(Failure::new(codes::ASSERTION, message, &pred.span, &root, ""));
+            failures.push(impossible_assert(proc, at, pred, solver));
             return (facts, failures);
         }
         facts.assume(pred);
@@ -58,6 +58,64 @@ fn header(proc: &Proc, solver: &mut Solver) -> (Facts, Vec<Failure>) {
         }
     }
     (facts, failures)
+}
+
+/// The failure for an assert that cannot hold after those before it, with the fewest of them that it contradicts.
+fn impossible_assert(proc: &Proc, at: usize, pred: &Expr, solver: &mut Solver) -> Failure {
+    let mut others: Vec<&Expr> = proc.preds.iter().take(at).collect();
+    for k in (0..others.len()).rev() {
+        let fewer: Vec<&Expr> =
+            others.iter().enumerate().filter(|(position, _)| *position != k).map(|(_, other)| *other).collect();
+        if contradict(proc, &fewer, pred, solver) {
+            others = fewer;
+        }
+    }
+    let names = Names::of(proc);
+    let written: Vec<String> = others.iter().map(|other| format!("`{}`", names.expr(other))).collect();
+    let condition = names.expr(pred);
+    let message = match written.as_slice() {
+        [] => format!("the assert `{condition}` can never hold"),
+        [other] => format!("the assert `{condition}` can never hold where {other} does"),
+        [before @ .., last] => {
+            format!("the assert `{condition}` can never hold where {} and {last} do", before.join(", "))
+        }
+    };
+    let failure = Failure::new(codes::ASSERTION, message, &pred.span, &Path::root(), "");
+    let sizes = match contradicts_without_sizes(proc, &others, pred, solver) {
+        true => Vec::new(),
+        false => names_of_sizes(proc, others.iter().copied().chain([pred]), &names),
+    };
+    let failure = others.iter().fold(failure, |failure, other| failure.related(&other.span, "with this one"));
+    match sizes.is_empty() {
+        true => failure,
+        false => failure.hint(format!("a `size` is at least 1: {}", sizes.join(", "))),
+    }
+}
+
+/// Whether `pred` cannot hold for arguments that fulfil `others`.
+fn contradict(proc: &Proc, others: &[&Expr], pred: &Expr, solver: &mut Solver) -> bool {
+    let mut facts = Facts::of_args(proc);
+    others.iter().for_each(|other| facts.assume(other));
+    facts.boolean(pred).is_some_and(|formula| solver.satisfiable(&facts.known, &formula) == Satisfiable::No)
+}
+
+/// The same, were sizes any integers.
+fn contradicts_without_sizes(proc: &Proc, others: &[&Expr], pred: &Expr, solver: &mut Solver) -> bool {
+    let mut relaxed = proc.clone();
+    for arg in &mut relaxed.args {
+        if matches!(arg.ty, ArgType::Control(Control::Size)) {
+            arg.ty = ArgType::Control(Control::Index);
+        }
+    }
+    contradict(&relaxed, others, pred, solver)
+}
+
+/// The sizes that conditions mention.
+fn names_of_sizes<'e>(proc: &Proc, conditions: impl Iterator<Item = &'e Expr>, names: &Names) -> Vec<String> {
+    let mut mentioned = BTreeSet::new();
+    conditions.for_each(|condition| visit::expr_symbols(condition, &mut mentioned));
+    let sizes = proc.args.iter().filter(|arg| matches!(arg.ty, ArgType::Control(Control::Size)));
+    sizes.filter(|arg| mentioned.contains(&arg.name)).map(|arg| format!("`{}`", names.get(&arg.name))).collect()
 }
 
 #[track_caller]
@@ -74,7 +132,7 @@ fn extent_is_positive(site: &Site<'_>, name: &Sym, extent: &Expr, solver: &mut S
 }
 
 /// Whether an assert of the proc could say something about the expressions.
-fn mentions_args_only<'e>(proc: &Proc, exprs: impl IntoIterator<Item = &'e Expr>) -> bool {
+pub(in crate::checks) fn mentions_args_only<'e>(proc: &Proc, exprs: impl IntoIterator<Item = &'e Expr>) -> bool {
     let mut symbols = BTreeSet::new();
     exprs.into_iter().for_each(|expr| visit::expr_symbols(expr, &mut symbols));
     symbols.iter().all(|symbol| proc.args.iter().any(|arg| arg.name == *symbol))

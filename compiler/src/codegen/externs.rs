@@ -2,9 +2,36 @@
 
 use crate::codegen::c_tree::CExpr;
 use crate::codegen::unit::Unit;
+use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::extern_function::{ExternFunction, ExternKind};
+use crate::hardware::memory::Hooks;
 use crate::hardware::precision::Precision;
 use crate::source::Span;
+
+/// What an extern of the user holds against a call whose arguments and result have one precision.
+pub(crate) fn mistyped(
+    hooks: &dyn Hooks,
+    function: &ExternFunction,
+    arguments: usize,
+    precision: Precision,
+) -> Option<Refusal> {
+    let given = match hooks.extern_type(function, &vec![precision; arguments]) {
+        Ok(given) => given?,
+        Err(mut refusal) => {
+            if let Some(first) = refusal.diagnostics.first_mut() {
+                let taken = format!("the arguments are of precision `{}`", precision.word());
+                first.notes.push(taken);
+            }
+            return Some(refusal);
+        }
+    };
+    (given.concrete() != precision.concrete()).then(|| {
+        let (name, given, word) = (&function.name, given.word(), precision.word());
+        let message = format!("the extern `{name}` gives `{given}` where its arguments and its place are `{word}`");
+        let hint = "compute it in a buffer of that precision; only an assignment converts";
+        Refusal::new(RefusalKind::Type, name.as_str(), Diagnostic::error(codes::PRECISION, message).hint(hint))
+    })
+}
 
 impl Unit<'_> {
     pub fn extern_call(
@@ -14,6 +41,11 @@ impl Unit<'_> {
         precision: Precision,
         span: &Span,
     ) -> CExpr {
+        if function.kind == ExternKind::User
+            && let Some(problem) = mistyped(self.hooks, function, args.len(), precision)
+        {
+            self.refused(problem, span);
+        }
         // Values of `bf16` are computed as `float`.
         let precision = if precision == Precision::Bf16 { Precision::F32 } else { precision };
         let ty = precision.c_type();

@@ -8,6 +8,7 @@ use crate::codegen::context::{self, Context};
 use crate::codegen::header;
 use crate::codegen::unit::WindowStruct;
 use crate::codegen::usage::Usage;
+use crate::diagnostic::counted;
 use crate::hardware::config::{ConfigField, FieldType};
 use crate::hardware::precision::Precision;
 use crate::interpret::rounded::MachineValue;
@@ -45,8 +46,8 @@ pub fn program(proc: &Arc<Proc>, header_name: &str, inputs: &[Inputs<MachineValu
 
 fn run(proc: &Arc<Proc>, header_name: &str, inputs: &Inputs<MachineValue>) -> Result<Program, String> {
     if proc.args.len() != inputs.args.len() {
-        let (have, want) = (inputs.args.len(), proc.args.len());
-        return Err(format!("`{}` takes {want} arguments, and there are {have} inputs", proc.name));
+        let (have, want) = (counted(inputs.args.len(), "input"), counted(proc.args.len(), "argument"));
+        return Err(format!("`{}` takes {want}, not {have}", proc.name));
     }
     let mut usage = Usage::default();
     let mut program = Program::default();
@@ -293,11 +294,11 @@ pub fn places(expected: &Outputs<MachineValue>) -> Vec<(String, Tensor<MachineVa
 pub fn first_difference(expected: &Outputs<MachineValue>, buffers: &[Vec<MachineValue>]) -> Option<String> {
     let places = places(expected);
     if places.len() != buffers.len() {
-        return Some(format!("{} buffers were printed instead of {}", buffers.len(), places.len()));
+        return Some(format!("C printed {} instead of {}", counted(buffers.len(), "buffer"), places.len()));
     }
     for ((name, tensor), buffer) in places.iter().zip(buffers) {
         if tensor.data.len() != buffer.len() {
-            return Some(format!("`{name}` has {} elements instead of {}", buffer.len(), tensor.data.len()));
+            return Some(format!("`{name}` has {} instead of {}", counted(buffer.len(), "element"), tensor.data.len()));
         }
         for (at, (want, have)) in tensor.data.iter().zip(buffer).enumerate() {
             if want != have && !matches!(want, MachineValue::Poison) {

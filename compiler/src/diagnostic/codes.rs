@@ -98,6 +98,8 @@ codes! {
         "The C template of an instruction names a placeholder that its parameters do not provide. For a parameter `x` there are `{x}`, and for a window also `{x_data}` (its first element) and `{x_int}` (the caller's variable). A brace of C is written twice: `{{` and `}}`.";
     CONFIG = "E0505", "configuration state has no place in C",
         "C keeps configuration state in one struct with a member for each config, so two configs of one compilation need different names. A config made with `@config(readwrite = False)` has no member: only the bodies of instructions may read or write it.";
+    EXTERN = "E0506", "extern gives no C",
+        "The function `c` or `globals` of an extern failed, or returned something else than a text. `c(args, prim_type)` gets the arguments as a list of C expressions and the C type of the elements, such as `float`, and returns the call as a C expression; `globals(prim_type)`, or a text, is C that a file needs before it, such as an `#include`.";
     // 06xx: kernels and packs
     KERNEL = "E0601", "kernel entry cannot be built",
         "A `[[kernel]]` entry names an algorithm, schedule or target that does not exist or has the wrong kind. `algorithm` is a proc, `schedule` a function that takes the proc and the target and returns a proc, each as `name` or `module:name`; `targets` are packs that export `target`.";
@@ -106,7 +108,7 @@ codes! {
     CLAIM = "E0603", "claim does not hold",
         "A pack claims that a schedule is equivalent to an algorithm, but re-running the proof here failed. Either a step is refused by this checker, or the schedule returned a proc of another origin. The pack is not installed; report it to its author, or ask for another version.";
     UNSAFE = "E0604", "waived check is not allowed",
-        "The code uses `unsafe_skip_check`. In dependencies it is denied unless the manifest allows that pack by name under `[verify] allow-unsafe`.";
+        "The code uses `unsafe_skip_check`. In dependencies it is denied unless the manifest allows that pack by name under `[verify] allow-unsafe`. `attempt` and `try_do` do not go around it: it ends the evaluation.";
     CONFORMANCE = "E0605", "instruction does not do what its body says",
         "The C template of an instruction was run and computed something else than its body, or does not compile. The body is what schedules are proven against, so one of the two has to change.";
     MANIFEST = "E0606", "mistake in Exo.toml",

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::Refusal;
 use crate::hardware::extern_function::ExternFunction;
+use crate::hardware::precision::Precision;
 use crate::symbol::Identity;
 
 /// A memory. Compared by identity: two memories of one name from two packs are different.
@@ -201,6 +202,12 @@ pub trait Hooks {
 
     /// The C expression of a call to a user's extern; arguments are C text, `c_type` its element type.
     fn extern_call(&self, function: &ExternFunction, arguments: &[String], c_type: &str) -> Result<String, Refusal>;
+
+    /// The precision that an extern of the user says it gives for arguments of these; `None` where it says nothing.
+    fn extern_type(&self, function: &ExternFunction, arguments: &[Precision]) -> Result<Option<Precision>, Refusal> {
+        let _ = (function, arguments);
+        Ok(None)
+    }
 
     /// C emitted once for an extern at one element type.
     fn extern_global(&self, function: &ExternFunction, c_type: &str) -> Result<String, Refusal>;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::diagnostic::counted;
 use crate::hardware::precision::Precision;
 use crate::interpret::domain::Domain;
 use crate::interpret::frame::{Binding, ConfigMemory, ControlValue, Frame, Step, View, dense_strides, fault};
@@ -36,7 +37,8 @@ impl<D: Domain> Machine<'_, D> {
             });
         }
         if args.len() != callee.args.len() {
-            let message = format!("`{}` takes {} arguments, not {}", callee.name, callee.args.len(), args.len());
+            let takes = counted(callee.args.len(), "argument");
+            let message = format!("`{}` takes {takes}, not {}", callee.name, args.len());
             return fault(FaultKind::Malformed, message, span);
         }
         let mut inner = enter(callee, &actuals, std::mem::take(&mut frame.config), Caller::Proc, span)?;
@@ -51,7 +53,8 @@ impl<D: Domain> Machine<'_, D> {
     /// Runs a proc from inputs to outputs.
     pub(super) fn run(mut self, proc: &Proc, inputs: Inputs<D::Value>) -> Step<Outputs<D::Value>> {
         if inputs.args.len() != proc.args.len() {
-            let message = format!("`{}` takes {} arguments, not {}", proc.name, proc.args.len(), inputs.args.len());
+            let takes = counted(proc.args.len(), "argument");
+            let message = format!("`{}` takes {takes}, not {}", proc.name, inputs.args.len());
             return fault(FaultKind::Inputs, message, &proc.span);
         }
         let (memory, fields) = self.config_memory(proc, inputs.config)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::diagnostic::counted;
 use crate::interpret::{Fault, FaultKind};
 use crate::loop_ir::{Access, BinaryOp, Const, Expr, ExprKind};
 use crate::source::Span;
@@ -45,8 +46,8 @@ impl View {
     /// The place in the buffer of an index in the view.
     pub fn locate(&self, idx: &[i64], name: &Sym, span: &Span) -> Step<i64> {
         if idx.len() != self.extents.len() {
-            let (got, rank) = (idx.len(), self.extents.len());
-            return fault(FaultKind::Malformed, format!("{got} indices for `{name}` of rank {rank}"), span);
+            let (got, rank) = (counted(idx.len(), "index"), self.extents.len());
+            return fault(FaultKind::Malformed, format!("{got} for `{name}` of rank {rank}"), span);
         }
         let mut at = self.offset;
         for (dim, ((index, extent), stride)) in idx.iter().zip(&self.extents).zip(&self.strides).enumerate() {

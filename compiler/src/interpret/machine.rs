@@ -331,7 +331,7 @@ impl<'a, D: Domain> Machine<'a, D> {
                 match self.domain.call(function, &values, precision) {
                     Some(value) => Ok(value),
                     None => {
-                        let message = format!("`{}` has no numeric meaning in the interpreter", function.name);
+                        let message = format!("the values of the extern `{}` are known to its C only", function.name);
                         fault(FaultKind::Unsupported, message, &expr.span)
                     }
                 }

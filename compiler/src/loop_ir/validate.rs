@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::diagnostic::counted;
 use crate::loop_ir::block::Block;
 use crate::loop_ir::configuration;
 use crate::loop_ir::declarations::{Declarations, window_shape};
@@ -229,7 +230,10 @@ impl Scope<'_> {
     fn access(&self, name: &Sym, indices: usize, what: &str) -> Result<(), String> {
         match self.role(name)? {
             Role::Data { rank } if rank == indices => Ok(()),
-            Role::Data { rank } => Err(format!("a {what} of `{name}` has {indices} indices for {rank} dimensions")),
+            Role::Data { rank } => {
+                let (indices, rank) = (counted(indices, "index"), counted(rank, "dimension"));
+                Err(format!("a {what} of `{name}` has {indices} for {rank}"))
+            }
             Role::Control => Err(format!("a {what} indexes `{name}`, which is a control value")),
         }
     }

@@ -2,6 +2,7 @@
 
 mod describe;
 mod fragments;
+pub(crate) mod missing;
 mod names;
 mod nests;
 mod places;
@@ -9,7 +10,7 @@ mod search;
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic, Refusal, RefusalKind, codes};
+use crate::diagnostic::{Code, Diagnostic, Refusal, RefusalKind, codes, counted, nearest};
 use crate::hardware::config::Config;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
@@ -90,8 +91,8 @@ fn bind<'a>(operator: &dyn Operator, raw: &'a RawArguments) -> Result<Vec<Option
         |message: String| Err(refusal(name, RefusalKind::Argument, codes::ARGUMENT, message, &signature(operator)));
     if raw.positional.len() > parameters.len() {
         return refuse(format!(
-            "`{name}` takes at most {} arguments after the procedure, but got {}",
-            parameters.len(),
+            "`{name}` takes at most {} after the procedure, but got {}",
+            counted(parameters.len(), "argument"),
             raw.positional.len()
         ));
     }
@@ -215,15 +216,9 @@ impl Reader<'_> {
                 RawValue::List(_) => self.list(inner, None, raw),
                 one => Ok(Value::List(vec![self.value(inner, one)?])),
             },
-            Kind::Memory => match raw {
-                RawValue::Memory(memory) => Ok(Value::Memory(memory.clone())),
-                other => Err(self.wrong_kind("a memory", other)),
-            },
+            Kind::Memory => self.memory(raw),
             Kind::Precision => self.precision(raw),
-            Kind::Procedure => match raw {
-                RawValue::Procedure(procedure) => Ok(Value::Procedure(procedure.ir().clone())),
-                other => Err(self.wrong_kind("a procedure", other)),
-            },
+            Kind::Procedure => self.procedure_value(raw),
             Kind::Config => match raw {
                 RawValue::Config(config) => Ok(Value::Config(config.clone())),
                 other => Err(self.wrong_kind("a config", other)),
@@ -255,17 +250,36 @@ impl Reader<'_> {
         let accepted = accepted.join(", ");
         match raw {
             RawValue::Text(text) if words.contains(&text.as_str()) => Ok(Value::Text(text.clone())),
-            RawValue::Text(text) => Err(self.wrong_value(format!("needs one of {accepted}, not {text:?}"))),
+            RawValue::Text(text) => {
+                let refusal = self.wrong_value(format!("needs one of {accepted}, not {text:?}"));
+                let near = nearest(text, words.iter().copied());
+                Err(near.first().into_iter().fold(refusal, |refusal, near| refusal.hint(format!("write {near:?}"))))
+            }
             other => Err(self.wrong_kind(&format!("one of {accepted}"), other)),
         }
     }
 
     fn list(&self, inner: &Kind, length: Option<usize>, raw: &RawValue) -> Result<Value, Refusal> {
         let RawValue::List(values) = raw else {
-            return Err(self.wrong_kind("a list", raw));
+            let refusal = self.wrong_kind("a list", raw);
+            return Err(match raw {
+                RawValue::Text(_) if matches!(inner, Kind::Name) => {
+                    let names = match length {
+                        Some(1) => "[\"a\"]",
+                        Some(3) => "[\"a\", \"b\", \"c\"]",
+                        Some(_) | None => "[\"a\", \"b\"]",
+                    };
+                    refusal.hint(format!("names go between brackets, as in `{names}`"))
+                }
+                _ => refusal,
+            });
         };
         if let Some(length) = length.filter(|length| *length != values.len()) {
-            return Err(self.wrong_value(format!("needs a list of {length} values, not of {}", values.len())));
+            return Err(self.wrong_value(format!(
+                "needs a list of {}, not of {}",
+                counted(length, "value"),
+                values.len()
+            )));
         }
         values.iter().map(|value| self.value(inner, value)).collect::<Result<_, _>>().map(Value::List)
     }
@@ -283,12 +297,37 @@ impl Reader<'_> {
         })
     }
 
+    fn memory(&self, raw: &RawValue) -> Result<Value, Refusal> {
+        match raw {
+            RawValue::Memory(memory) => Ok(Value::Memory(memory.clone())),
+            RawValue::Text(_) => Err(self.wrong_kind("a memory", raw).hint(
+                "memories are values: write `DRAM_STACK` without quotes, and import others from their pack, \
+                 `from avx2 import AVX2`",
+            )),
+            other => Err(self.wrong_kind("a memory", other)),
+        }
+    }
+
+    fn procedure_value(&self, raw: &RawValue) -> Result<Value, Refusal> {
+        match raw {
+            RawValue::Procedure(procedure) => Ok(Value::Procedure(procedure.ir().clone())),
+            RawValue::Text(_) => {
+                Err(self.wrong_kind("a procedure", raw).hint("procedures are values: write the name without quotes"))
+            }
+            other => Err(self.wrong_kind("a procedure", other)),
+        }
+    }
+
     fn precision(&self, raw: &RawValue) -> Result<Value, Refusal> {
         match raw {
             RawValue::Precision(precision) => Ok(Value::Precision(*precision)),
             RawValue::Text(text) => match Precision::from_word(text) {
                 Some(precision) => Ok(Value::Precision(precision)),
-                None => Err(self.wrong_value(format!("needs a precision such as \"f32\", not {text:?}"))),
+                None => {
+                    let words: Vec<&str> = Precision::ALL.iter().map(|precision| precision.word()).collect();
+                    let refusal = self.wrong_value(format!("needs a precision such as \"f32\", not {text:?}"));
+                    Err(refusal.hint(format!("the precisions are {}", words.join(", "))))
+                }
             },
             other => Err(self.wrong_kind("a precision such as f32", other)),
         }

@@ -55,7 +55,13 @@ fn run_wrapper(host: &Host, name: String, wrapper: &Arc<Proc>, machine: &Machine
     let outcome = load::quietly(host, |eval| Ok(run_c::run(host, wrapper, machine, &given, eval)));
     match outcome {
         Err(diagnostics) => result(name, Err(diagnostics), Record::default()),
-        Ok(Err(refusal)) => result(name, Err(refusal.diagnostics), Record::default()),
+        Ok(Err(mut refusal)) => {
+            for diagnostic in &mut refusal.diagnostics {
+                diagnostic.message =
+                    diagnostic.message.replace(&format!("`{}`", wrapper.name), &instruction_word(wrapper));
+            }
+            result(name, Err(refusal.diagnostics), Record::default())
+        }
         Ok(Ok(Outcome::Unavailable { reason })) => skipped(name, reason),
         Ok(Ok(Outcome::Agreed { runner })) => {
             result(name, Ok(()), Record { runners: vec![runner], ..Record::default() })

@@ -19,6 +19,7 @@ use crate::loop_ir::Proc;
 use crate::profile::Phase;
 use crate::schedule::Procedure;
 use crate::script::errors::{as_refusal, refused};
+use crate::script::extern_types;
 use crate::script::host::Host;
 use crate::script::quote::HostScope;
 use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
@@ -111,7 +112,10 @@ impl<'v> StarlarkValue<'v> for DefineValue {
                 Some(refusal) => Err(refusal.clone()),
                 None => return Err(error),
             },
-            None => define(host, self, definition, typed),
+            None => {
+                let typed = typed.and_then(|proc| extern_types::check(&proc, eval).map(|()| proc));
+                define(host, self, definition, typed)
+            }
         };
         drop(span);
         match result {

@@ -68,6 +68,11 @@ pub(crate) fn as_refusal(error: &starlark::Error) -> Option<&Refusal> {
     inner(error).downcast_ref::<RefusalError>().map(|refusal| &refusal.0)
 }
 
+/// The diagnostics inside an error that is no refusal and has some of its own.
+pub(crate) fn as_failure(error: &starlark::Error) -> Option<&[Diagnostic]> {
+    inner(error).downcast_ref::<DiagnosticsError>().map(|failure| failure.0.as_slice())
+}
+
 /// An error of evaluation as diagnostics. `locate` turns a Starlark place into one of the user's text.
 pub(crate) fn diagnostics(
     error: &starlark::Error,

@@ -11,12 +11,13 @@ use starlark::values::list::AllocList;
 use starlark::values::structs::AllocStruct;
 use starlark::values::tuple::TupleRef;
 
-use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::diagnostic::{Code, Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::extern_function::ExternFunction;
 use crate::hardware::memory::{Hooks, Memory, MemoryQuestion};
-use crate::script::errors::{as_refusal, words};
+use crate::hardware::precision::Precision;
+use crate::script::errors::{as_failure, as_refusal, words};
 use crate::script::host::Host;
-use crate::script::values::words::{ExternValue, MemoryValue};
+use crate::script::values::words::{ExternValue, MemoryValue, PrecisionValue};
 use crate::script::wording::{Words, kind};
 use crate::symbol::Identity;
 
@@ -90,28 +91,48 @@ impl<'v> ScriptHooks<'_, 'v, '_, '_> {
         memory.chain().find_map(|memory| self.function(memory.identity, name).filter(|function| !function.is_none()))
     }
 
-    /// `called` shows the call, for messages.
-    fn call(&self, what: &str, called: &str, function: Value<'v>, positional: &[Value<'v>]) -> Result<String, Refusal> {
+    fn call(&self, call: &Call<'_>, function: Value<'v>, positional: &[Value<'v>]) -> Result<Value<'v>, Refusal> {
         let mut eval = self.eval.borrow_mut();
-        let result = eval.eval_function(function, positional, &[]).map_err(|error| match as_refusal(&error) {
-            Some(refusal) => refusal.clone(),
-            None => {
-                let Words { message, hint } = words(&error, "");
-                let refusal = refusal(what, message);
-                hint.into_iter().fold(refusal, Refusal::hint).hint(format!("it is called as `{called}`"))
+        eval.eval_function(function, positional, &[]).map_err(|error| match (as_refusal(&error), as_failure(&error)) {
+            (Some(refusal), _) => refusal.clone(),
+            (None, Some(diagnostics)) => {
+                Refusal { kind: RefusalKind::Memory, operator: call.what.clone(), diagnostics: diagnostics.to_vec() }
             }
-        })?;
-        match result.unpack_str() {
-            Some(text) => Ok(text.to_string()),
-            None => Err(refusal(what, format!("it must return a text of C, not {}", kind(result.get_type())))
-                .hint(format!("it is called as `{called}`"))),
-        }
+            (None, None) => {
+                let Words { message, hint } = words(&error, "");
+                hint.into_iter().fold(call.refusal_of(message), Refusal::hint).hint(call.shown())
+            }
+        })
+    }
+
+    fn text(&self, call: &Call<'_>, function: Value<'v>, positional: &[Value<'v>]) -> Result<String, Refusal> {
+        let result = self.call(call, function, positional)?;
+        result.unpack_str().map(str::to_string).ok_or_else(|| call.wrong_result("a text of C", result))
     }
 }
 
-fn refusal(what: &str, message: String) -> Refusal {
-    let diagnostic = Diagnostic::error(codes::MEMORY, format!("{what}: {message}"));
-    Refusal::new(RefusalKind::Memory, what, diagnostic)
+/// A call of a user's function, for messages.
+struct Call<'c> {
+    /// Which function it is, such as `` `c` of extern `f` ``.
+    what: String,
+    /// The call with the names of its parameters.
+    written: &'c str,
+    code: Code,
+}
+
+impl Call<'_> {
+    fn refusal_of(&self, message: String) -> Refusal {
+        let diagnostic = Diagnostic::error(self.code, format!("{}: {message}", self.what));
+        Refusal::new(RefusalKind::Memory, self.what.as_str(), diagnostic)
+    }
+
+    fn wrong_result(&self, wanted: &str, result: Value<'_>) -> Refusal {
+        self.refusal_of(format!("it must return {wanted}, not {}", kind(result.get_type()))).hint(self.shown())
+    }
+
+    fn shown(&self) -> String {
+        format!("it is called as `{}`", self.written)
+    }
 }
 
 impl Hooks for ScriptHooks<'_, '_, '_, '_> {
@@ -142,8 +163,8 @@ impl Hooks for ScriptHooks<'_, '_, '_, '_> {
                 vec![nowhere, heap.alloc(*lhs), heap.alloc(*rhs)]
             }
         };
-        let called = call_of(question);
-        self.call(&format!("`{name}` of memory `{}`", memory.name()), called, found, &arguments).map(Some)
+        let what = format!("`{name}` of memory `{}`", memory.name());
+        self.text(&Call { what, written: call_of(question), code: codes::MEMORY }, found, &arguments).map(Some)
     }
 
     fn defines(&self, memory: &Memory, function: &str) -> bool {
@@ -151,13 +172,17 @@ impl Hooks for ScriptHooks<'_, '_, '_, '_> {
     }
 
     fn extern_call(&self, function: &ExternFunction, arguments: &[String], c_type: &str) -> Result<String, Refusal> {
-        let what = format!("`c` of extern `{}`", function.name);
+        let call = Call {
+            what: format!("`c` of extern `{}`", function.name),
+            written: "c(args, prim_type)",
+            code: codes::EXTERN,
+        };
         let Some(code) = self.function(function.identity, "c") else {
-            return Err(refusal(&what, "there is no such function".into()));
+            return Err(call.refusal_of("there is no such function".to_string()));
         };
         let heap = self.eval.borrow().heap();
         let arguments = heap.alloc(AllocList(arguments.iter().map(String::as_str)));
-        self.call(&what, "c(args, prim_type)", code, &[arguments, heap.alloc(c_type)])
+        self.text(&call, code, &[arguments, heap.alloc(c_type)])
     }
 
     fn extern_global(&self, function: &ExternFunction, c_type: &str) -> Result<String, Refusal> {
@@ -168,9 +193,24 @@ impl Hooks for ScriptHooks<'_, '_, '_, '_> {
                 None => {
                     let c_type = self.eval.borrow().heap().alloc(c_type);
                     let what = format!("`globals` of extern `{}`", function.name);
-                    self.call(&what, "globals(prim_type)", globals, &[c_type])
+                    let call = Call { what, written: "globals(prim_type)", code: codes::EXTERN };
+                    self.text(&call, globals, &[c_type])
                 }
             },
+        }
+    }
+
+    fn extern_type(&self, function: &ExternFunction, arguments: &[Precision]) -> Result<Option<Precision>, Refusal> {
+        let Some(typecheck) = self.function(function.identity, "typecheck") else { return Ok(None) };
+        let what = format!("`typecheck` of extern `{}`", function.name);
+        let call = Call { what, written: "typecheck(precisions)", code: codes::PRECISION };
+        let heap = self.eval.borrow().heap();
+        let precisions = heap.alloc(AllocList(arguments.iter().map(|precision| PrecisionValue(*precision))));
+        let result = self.call(&call, typecheck, &[precisions])?;
+        match PrecisionValue::from_value(result) {
+            _ if result.is_none() => Ok(None),
+            Some(precision) => Ok(Some(precision.0)),
+            None => Err(call.wrong_result("a precision or `None`", result)),
         }
     }
 }

@@ -14,13 +14,13 @@ use starlark::values::{OwnedFrozenValue, Value, ValueLike};
 
 use crate::analysis::solver::Solver;
 use crate::contract::Limits;
-use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::diagnostic::{Diagnostic, Refusal, codes};
 use crate::loop_ir::{Proc, Waiver};
 use crate::profile::Phase;
 use crate::schedule::apply::RawArguments;
 use crate::schedule::argument::RawValue;
 use crate::schedule::{Operator, Procedure, registry};
-use crate::script::errors::refused;
+use crate::script::errors::{failed, refused};
 use crate::script::load;
 use crate::script::quote::Quoting;
 use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
@@ -68,12 +68,11 @@ pub(crate) struct Site {
     pub pack: Option<Arc<str>>,
 }
 
-fn denied(operator: &str, waiver: &Waiver, pack: &str) -> Refusal {
+fn denied(waiver: &Waiver, pack: &str) -> Diagnostic {
     let message = format!("pack `{pack}` leaves out a check, which your Exo.toml does not allow");
-    let diagnostic = Diagnostic::error(codes::UNSAFE, message)
+    Diagnostic::error(codes::UNSAFE, message)
         .note(format!("not shown: {}", waiver.step))
-        .hint(format!("if you trust it, add this to Exo.toml:\n[verify]\nallow-unsafe = [\"{pack}\"]"));
-    Refusal::new(RefusalKind::Scheduling, operator, diagnostic)
+        .hint(format!("if you trust it, add this to Exo.toml:\n[verify]\nallow-unsafe = [\"{pack}\"]"))
 }
 
 /// One compilation.
@@ -142,7 +141,8 @@ impl Host {
         let result = crate::schedule::apply(operator, procedure, arguments, &mut solver).map_err(refused)?;
         for waiver in result.ir().lineage.waived.iter().skip(before) {
             if let Some(name) = self.world.denies_waivers_of(&waiver.pack) {
-                return Err(refused(denied(operator.name(), waiver, &name)));
+                // Of the build, not of the step: were it a refusal, `attempt` in the very pack could hide it.
+                return Err(failed(vec![denied(waiver, &name)]));
             }
             // Counted for the module that runs it, also where the code is another pack's, so that none counts for nobody.
             self.record.borrow_mut().waived.push((evaluated.clone(), waiver.clone()));

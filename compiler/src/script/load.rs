@@ -14,6 +14,7 @@ use starlark::values::FrozenHeapName;
 use crate::diagnostic::{Diagnostic, codes, nearest};
 use crate::profile::{Phase, during};
 use crate::script::define::{DefineValue, REFUSED_DEFINITION};
+use crate::script::foreign_imports;
 use crate::script::host::{Host, Source};
 use crate::script::quote::QuoteValue;
 use crate::script::values::modules::ModuleFunction;
@@ -74,7 +75,7 @@ fn imports(
         let target = match host.world.resolve(id, &import.module) {
             Ok(target) => target,
             Err(error) => {
-                problems.push(import_error(&error, &import.span));
+                problems.push(unresolved(&error, import));
                 continue;
             }
         };
@@ -130,12 +131,26 @@ pub(crate) fn exports(module: &FrozenModule) -> Vec<String> {
     names
 }
 
+/// The message for an import that names nothing here. Code from Python and Exo imports what is no pack.
+fn unresolved(error: &ImportError, import: &Import) -> Diagnostic {
+    match (error, foreign_imports::instead_of(&import.module)) {
+        (ImportError::UnknownPack { .. }, Some(hint)) => {
+            let message = format!("there is no module `{}` here", import.module);
+            Diagnostic::error(codes::IMPORT, message).at(&import.span, "").hint(hint)
+        }
+        (_, _) => import_error(error, &import.span),
+    }
+}
+
 pub(crate) fn import_error(error: &ImportError, span: &Span) -> Diagnostic {
     let (message, nearest, hint) = match error {
         ImportError::UnknownPack { name, nearest } => (
             format!("there is no pack `{name}` here"),
             nearest,
-            format!("add it to this project with `exo add {}`", name.replace('_', "-")),
+            match nearest.is_empty() {
+                true => format!("add it to this project with `exo add {}`", name.replace('_', "-")),
+                false => String::new(),
+            },
         ),
         ImportError::UnknownModule { pack, path, nearest } if pack.is_empty() => (
             format!("there is no module `{path}` beside this one"),

@@ -289,8 +289,10 @@ fn natives(builder: &mut GlobalsBuilder) {
     ///     globals(prim_type)      prim_type: the C type of the elements, such as "float"
     ///
     /// All arguments and the result have the precision of the place where the call stands. `arity` is the
-    /// number of arguments; left out, any number is taken. `typecheck` is accepted for code from Exo and not
-    /// called.
+    /// number of arguments; left out, any number is taken. `typecheck(precisions)` is asked about each call, with
+    /// a list of the precisions of its arguments: where a definition is made, unless a precision is still open
+    /// (`R`), and where C is generated. It returns the precision of the result or `None`, and refuses what it
+    /// does not take: `refuse("only f32", kind = "type")`.
     ///
     /// An extern means a pure function of its arguments, and nothing else is known of it. Operators move calls
     /// as they move any value; `check_equal` and `claim` take it as an unknown function, so that two procs are

@@ -14,12 +14,12 @@ use crate::interpret::draw::{Given, Setting};
 use crate::interpret::frame::ControlValue;
 use crate::interpret::random::Random;
 use crate::interpret::rounded::MachineValue;
-use crate::interpret::{self, DEFAULT_BUDGET, Outputs, Rounded};
+use crate::interpret::{self, DEFAULT_BUDGET, Fault, FaultKind, Outputs, Rounded};
 use crate::loop_ir::{ArgType, Control, Proc};
 use crate::schedule::Procedure;
 use crate::script::errors::refused;
 use crate::script::host::Host;
-use crate::script::{build, c_text};
+use crate::script::{build, c_failure, c_text};
 use crate::world::{CMachine, CProgram, CRun};
 
 /// Runs of one proc when the test does not name sizes.
@@ -144,6 +144,7 @@ pub(crate) fn run(
         let sizes = interpret::compare::describe(&setting.controls(proc));
         match interpret::run(&Rounded, proc, inputs, DEFAULT_BUDGET) {
             Ok(expected) => rounds.push(Round { sizes, expected }),
+            Err(fault) if fault.kind == FaultKind::Unsupported => return Err(uncheckable(proc, &fault)),
             Err(fault) => {
                 let message = format!("`{}` goes wrong: {}", proc.name, fault.message);
                 let diagnostic = Diagnostic::error(codes::UNEQUAL, message).at(&fault.span, "here");
@@ -164,13 +165,23 @@ pub(crate) fn run(
     Ok(judge(proc, runner.run(&program), &rounds))
 }
 
+/// The refusal for a proc whose values only C knows.
+fn uncheckable(proc: &Proc, fault: &Fault) -> Refusal {
+    let message = format!("`check_c` cannot check `{}`: {}", proc.name, fault.message);
+    let diagnostic = Diagnostic::error(codes::ARGUMENT, message).at(&fault.span, "called here").hint(
+        "`check_c` compares C with the interpreter; check a proc without that call, and test the whole from a C program",
+    );
+    Refusal::new(RefusalKind::Argument, "check_c", diagnostic)
+}
+
 fn judge(proc: &Proc, run: CRun, rounds: &[Round]) -> Outcome {
     let wrong = |message: String| Diagnostic::error(codes::UNEQUAL, message);
     match run {
         CRun::Unavailable { reason } => Outcome::Unavailable { reason },
         CRun::CompileFailed { command, stderr } => {
             let diagnostic = wrong(format!("the C of `{}` does not compile", proc.name));
-            Outcome::Wrong(diagnostic.note(command).note(stderr))
+            let remedy = c_failure::remedy(&stderr);
+            Outcome::Wrong(remedy.into_iter().fold(diagnostic.note(command).note(stderr), Diagnostic::hint))
         }
         CRun::Ran { runner, exit_code, stdout, stderr } => {
             let stdout = String::from_utf8_lossy(&stdout);

@@ -276,7 +276,7 @@ fn marked(diagnostic: &Diagnostic) -> (usize, String) {
 #[test]
 fn mistakes_in_patterns_are_shown_where_they_are_written() {
     let bad = refused(&format!("{COPY}\ncopy.find('y[ = _')\n"));
-    assert_eq!((bad.code, marked(&bad)), (codes::PATTERN, (7, "=".to_string())), "{bad:#?}");
+    assert_eq!((bad.code, marked(&bad)), (codes::PATTERN, (7, "[".to_string())), "{bad:#?}");
     let unknown = refused(&format!("{COPY}\ncut_loop(copy, 'i', 'n + m')\n"));
     assert_eq!(marked(&unknown), (7, "m".to_string()), "{unknown:#?}");
     let short = refused(&format!("{COPY}\nmm = copy\ncut_loop(mm, 'i', 'm')\n"));
@@ -290,6 +290,22 @@ fn mistakes_in_patterns_are_shown_where_they_are_written() {
     let made = refused(&format!("{COPY}\ncut_loop(copy, 'i', 'n + ' + 'm')\n"));
     assert_eq!(marked(&made).0, 7);
     assert!(made.notes[0].contains("`n + m`, at character 5"), "{:?}", made.notes);
+}
+
+#[test]
+fn places_of_every_kind_have_a_text() {
+    prints(
+        &format!(
+            "{COPY}
+print(copy.body().text())
+print(copy.body()[0].body().text(), copy.args()[0].text(), copy.args()[1:].text())
+print(copy.find('y[_] = _').idx().text())
+"
+        ),
+        "for i in seq(0, n):\ny[i] = x[i] n x, y\ni\n",
+    );
+    let gap = refused(&format!("{COPY}\ncopy.body()[0].before().text()\n"));
+    assert_eq!(gap.message, "a cursor of kind `gap` has no `text`");
 }
 
 #[test]

@@ -3,10 +3,13 @@
 //! Texts that are not known here pass as they are. The texts are those of the `starlark` crate 0.14.
 
 use crate::diagnostic::nearest;
+use crate::hardware::extern_function::ExternFunction;
 use crate::schedule::registry;
 use crate::script::define::REFUSED_DEFINITION;
+use crate::script::foreign_imports;
 use crate::script::values::quotes;
 use crate::syntax::module::source_name;
+use crate::typecheck::remedies;
 
 /// A message and what to do about it; hints may be missing.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,7 +50,7 @@ pub(crate) fn of(text: &str, origin: &Origin<'_>) -> Option<Words> {
     let text = lower.next().map(|first| first.to_lowercase().collect::<String>() + lower.as_str())?;
     operation(&text, origin)
         .or_else(|| attribute(&text))
-        .or_else(|| name(&text))
+        .or_else(|| name(&text, origin))
         .or_else(|| arguments(&text, origin))
         .or_else(|| kinds(&text, origin))
         .or_else(|| contents(&text))
@@ -183,7 +186,8 @@ fn mixed(op: &str, kinds: [&str; 2]) -> Option<String> {
     (op == "+" && has("list")).then(|| "only lists are added to a list: `xs + [x]`".to_string())
 }
 
-const GIVES_NONE: &str = "a function without `return` gives `None`, and so do methods that change a list or a dict";
+pub(crate) const GIVES_NONE: &str =
+    "a function without `return` gives `None`, and so do methods that change a list or a dict";
 
 fn callable(kind: &str, origin: &Origin<'_>) -> Option<String> {
     match kind {
@@ -244,7 +248,7 @@ fn attribute(text: &str) -> Option<Words> {
     })
 }
 
-fn name(text: &str) -> Option<Words> {
+fn name(text: &str, origin: &Origin<'_>) -> Option<Words> {
     if let Some(found) = holes(text, ["local variable `", "` referenced before assignment"]) {
         let name = source_name(found.first()?);
         return Some(
@@ -255,11 +259,17 @@ fn name(text: &str) -> Option<Words> {
     }
     if let Some(found) = holes(text, ["variable `", "` not found, did you mean `", "`?"]) {
         let &[name, near] = found.as_slice() else { return None };
+        if let Some(words) = python_module(source_name(name), origin) {
+            return Some(words);
+        }
         let words = Words::new(format!("`{}` is not defined", source_name(name)));
         return Some(words.hint(format!("there is a similar name: `{}`", source_name(near))));
     }
     let found = holes(text, ["variable `", "` not found"])?;
     let name = source_name(found.first()?);
+    if let Some(words) = python_module(name, origin) {
+        return Some(words);
+    }
     let words = Words::new(format!("`{name}` is not defined"));
     Some(match (name, registry::known_as(name)) {
         (_, Some(operator)) => words.hint(format!("the operator is called `{operator}`")),
@@ -267,11 +277,29 @@ fn name(text: &str) -> Option<Words> {
         ("round" | "pow" | "divmod", _) => {
             words.hint("host code has `//`, `%`, `*`, `int(x)`, `abs`, `min`, `max` and `sum`")
         }
-        ("np" | "numpy" | "math" | "os" | "sys" | "torch", _) => words.hint(
-            "modules of Python cannot be imported; object code calls externs (`sqrt`, `expf`, `exo help extern`)",
-        ),
         _ => words
             .hint("operators are listed by `exo help operators`; names of packs are imported: `from PACK import NAME`"),
+    })
+}
+
+/// The words for the name of a module of Python; `written` may show which of its functions is meant.
+fn python_module(name: &str, origin: &Origin<'_>) -> Option<Words> {
+    if !foreign_imports::is_python(name) {
+        return None;
+    }
+    let words = Words::new(format!("`{name}` is not defined: modules of Python cannot be imported"));
+    let function = origin.written.strip_prefix(name).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default();
+    let function = function.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let is_extern = ExternFunction::builtin().iter().any(|known| known.name == function);
+    Some(match (is_extern, remedies::of(function)) {
+        _ if function.is_empty() => {
+            words.hint("object code calls externs (`sqrt`, `expf`, `exo help extern`); host code has `//`, `%`, `abs`, `min` and `max`")
+        }
+        (true, _) => words.hint(format!("`{function}` is an extern: write `{function}(...)`")),
+        (false, Some(remedy)) => words.hint(remedy),
+        (false, None) => words.hint(format!(
+            "make an extern of your own in host code, `extern(\"{function}\", c = ...)`: see `exo help extern`"
+        )),
     })
 }
 

@@ -6,7 +6,7 @@ use ruff_python_ast::Expr as Syntax;
 use ruff_text_size::Ranged;
 
 use crate::cursor::path::{self, Path};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, counted};
 use crate::hardware::config::Config;
 use crate::hardware::extern_function::ExternFunction;
 use crate::loop_ir::configuration::Touched;
@@ -16,9 +16,10 @@ use crate::loop_ir::{Access, Block, Control, Expr, ExprKind, Proc, Stmt, StmtKin
 use crate::print::{self, Names};
 use crate::source::{SourceFile, Span};
 use crate::symbol::Sym;
+use crate::syntax::malformed::{Wanted, malformed};
 use crate::typecheck::literal::Position;
 use crate::typecheck::scope::{Meaning, Scope};
-use crate::typecheck::{Checker, HostValue, Reported, nesting, syntax_error};
+use crate::typecheck::{Checker, HostValue, Reported, nesting};
 
 /// An expression as it would be read just before the statement at `before` (a path into it counts as the statement).
 ///
@@ -33,7 +34,7 @@ pub fn formatted(text: &str, parts: &[Expr], proc: &Proc, before: &Path) -> Resu
     in_scope(text, proc, before, |scope| {
         check_parts(parts, proc, before)?;
         let wanted = |position| {
-            read(text, proc, &[], scope.clone(), |checker, node| {
+            read(text, Wanted::Expression, proc, &[], scope.clone(), |checker, node| {
                 checker.holes = parts.iter().cloned().collect();
                 checker.expression(node, position)
             })
@@ -50,7 +51,7 @@ pub fn formatted(text: &str, parts: &[Expr], proc: &Proc, before: &Path) -> Resu
 
 /// A window such as `C[0:6, i, :]`, or a scalar's name; the accesses are one for each dimension.
 pub fn window(text: &str, proc: &Proc, before: &Path) -> Result<(Sym, Vec<Access>), Diagnostic> {
-    in_scope(text, proc, before, |scope| read(text, proc, &[], scope.clone(), window_of))
+    in_scope(text, proc, before, |scope| read(text, Wanted::Window, proc, &[], scope.clone(), window_of))
 }
 
 fn window_of(checker: &mut Checker<'_>, node: &Syntax) -> Result<(Sym, Vec<Access>), Reported> {
@@ -87,7 +88,7 @@ fn window_of(checker: &mut Checker<'_>, node: &Syntax) -> Result<(Sym, Vec<Acces
             return checker.refuse_hint(
                 codes::PATTERN,
                 node,
-                format!("`{}` has {} dimensions", name.id, shape.len()),
+                format!("`{}` has {}", name.id, counted(shape.len(), "dimension")),
                 format!("write `{}[{all}]` for the whole buffer", name.id),
             );
         }
@@ -100,7 +101,7 @@ fn window_of(checker: &mut Checker<'_>, node: &Syntax) -> Result<(Sym, Vec<Acces
 pub fn assertion(text: &str, proc: &Proc, configs: &[Config]) -> Result<Expr, Diagnostic> {
     let mut scope = Scope::default();
     bind_args(proc, &Declarations::of(proc), &Names::default(), &mut scope);
-    read(text, proc, configs, scope, |checker, node| checker.condition(node))
+    read(text, Wanted::Assertion, proc, configs, scope, |checker, node| checker.condition(node))
 }
 
 /// Reads a text with the names visible just before the statement at `before`. At first only those that the text can
@@ -207,6 +208,7 @@ fn check_parts(parts: &[Expr], proc: &Proc, before: &Path) -> Result<(), Diagnos
 /// Parses one expression and hands it to `check` in a scope.
 fn read<T>(
     text: &str,
+    wanted: Wanted,
     proc: &Proc,
     configs: &[Config],
     scope: Scope,
@@ -215,11 +217,7 @@ fn read<T>(
     let text = text.trim();
     let file = SourceFile::new("<fragment>", text);
     nesting::check(&file)?;
-    let parsed = ruff_python_parser::parse_expression(text).map_err(|error| {
-        let mut diagnostic = syntax_error(&file, &error);
-        diagnostic.code = codes::PATTERN;
-        diagnostic
-    })?;
+    let parsed = ruff_python_parser::parse_expression(text).map_err(|error| malformed(&file, wanted, &error))?;
     let node = parsed.into_expr();
     let known = host_names(proc, configs);
     let mut checker = Checker::new(&file, &known);

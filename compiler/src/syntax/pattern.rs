@@ -10,6 +10,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::loop_ir::{BinaryOp, Const};
 use crate::source::{SourceFile, Span};
 use crate::symbol::Sym;
+use crate::syntax::malformed::{Wanted, malformed};
 use crate::typecheck::nesting;
 
 /// A parsed pattern.
@@ -110,11 +111,8 @@ impl Pattern {
         let (body, nth) = split_number(text)?;
         let file = SourceFile::new("<pattern>", body);
         nesting::check(&file)?;
-        let module = ruff_python_parser::parse_module(body).map_err(|error| {
-            let mut diagnostic = crate::typecheck::syntax_error(&file, &error);
-            diagnostic.code = codes::PATTERN;
-            diagnostic
-        })?;
+        let module =
+            ruff_python_parser::parse_module(body).map_err(|error| malformed(&file, Wanted::Pattern, &error))?;
         let reader = Reader { file: &file, is_extern };
         let kind = reader.kind(&module.into_syntax().body)?;
         Ok(Pattern { kind, nth })
@@ -139,6 +137,17 @@ impl Pattern {
     /// `name(_)`.
     pub fn call_named(name: &str, nth: Option<usize>) -> Pattern {
         Pattern::stmt(StmtPattern::Call { name: name_pattern(name) }, nth)
+    }
+
+    /// The iterator, where the pattern is that of one loop.
+    pub fn loop_name(&self) -> Option<&str> {
+        match &self.kind {
+            PatternKind::Stmts(stmts) => match stmts.as_slice() {
+                [StmtPattern::For { iter: NamePattern::Text(name), .. }] => Some(name),
+                _ => None,
+            },
+            PatternKind::Expr(_) => None,
+        }
     }
 
     fn stmt(pattern: StmtPattern, nth: Option<usize>) -> Pattern {

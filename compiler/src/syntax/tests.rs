@@ -205,7 +205,7 @@ fn malformed_patterns() {
         ("_; _", "besides holes"),
         ("", "besides holes"),
         ("x[0:3]", "no slices"),
-        ("x = ", "expected an expression"),
+        ("x = ", "an expression is missing here"),
         ("  x = _", "indentation"),
         ("x != 3", "`!=`"),
         ("x // 3", "`//`"),
@@ -339,7 +339,7 @@ fn windows() {
     assert!(matches!(read("A[i, 3]").unwrap().1[..], [Access::Point(_), Access::Point(_)]));
     assert_eq!(read("w[2:4]").unwrap().0, "w[2:4]");
     assert_eq!(read("t").unwrap().1, []);
-    assert!(read("x").unwrap_err().contains("1 dimensions"));
+    assert!(read("x").unwrap_err().contains("1 dimension"));
     assert!(read("n").unwrap_err().contains("not a buffer"));
     assert!(read("x[0:2, 3]").unwrap_err().contains("2 given"));
     assert!(read("x + 1").unwrap_err().contains("expected a window"));

@@ -3,7 +3,7 @@
 use ruff_python_ast::{Expr as Syntax, ExprSlice, ExprSubscript};
 use ruff_text_size::Ranged;
 
-use crate::diagnostic::codes;
+use crate::diagnostic::{Diagnostic, codes, counted};
 use crate::loop_ir::{Access, Expr, ExprKind, Ty, build};
 use crate::symbol::Sym;
 use crate::typecheck::captures::HostValue;
@@ -148,7 +148,7 @@ impl Checker<'_> {
     fn wrong_count<T>(&mut self, name: &str, rank: usize, given: usize, node: &impl Ranged) -> Checked<T> {
         let message = match rank {
             0 => format!("`{name}` is a scalar, it has no dimensions to index"),
-            _ => format!("`{name}` has {rank} dimensions, {given} given"),
+            _ => format!("`{name}` has {}, {given} given", counted(rank, "dimension")),
         };
         self.refuse_hint(codes::TYPE, node, message, "give one index or slice for each dimension")
     }
@@ -194,11 +194,12 @@ impl Checker<'_> {
     }
 
     pub(crate) fn undeclared<T>(&mut self, name: &str, node: &impl Ranged) -> Checked<T> {
-        self.refuse_hint(
-            codes::UNDEFINED_NAME,
-            node,
-            format!("`{name}` is not declared"),
-            format!("declare it first: `{name}: f32`, or `{name}: f32[n]` for a buffer"),
-        )
+        let mut diagnostic = Diagnostic::error(codes::UNDEFINED_NAME, format!("`{name}` is not declared"))
+            .at(&self.span(node), "here")
+            .hint(format!("declare it first: `{name}: f32`, or `{name}: f32[n]` for a buffer"));
+        if let Some(similar) = self.scope.similar(name) {
+            diagnostic = diagnostic.hint(format!("there is a similar name: `{similar}`"));
+        }
+        Err(self.report(diagnostic))
     }
 }

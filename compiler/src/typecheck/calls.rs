@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ruff_python_ast::{Expr as Syntax, ExprCall, Stmt as SyntaxStmt};
 
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, counted};
 use crate::loop_ir::{Arg, ArgType, Control, Expr, ExprKind, Proc, Stmt, StmtKind, Ty, build};
 use crate::typecheck::captures::HostValue;
 use crate::typecheck::checker::{Checked, Checker};
@@ -49,7 +49,8 @@ impl Checker<'_> {
             Some(given) => Ok(given),
             None => {
                 let count = positional.len() + call.arguments.keywords.len();
-                let message = format!("`{}` takes {} arguments, {count} given", callee.name, callee.args.len());
+                let takes = counted(callee.args.len(), "argument");
+                let message = format!("`{}` takes {takes}, {count} given", callee.name);
                 let diagnostic = Diagnostic::error(codes::CALL, message)
                     .at(&self.span(node), "here")
                     .label(&callee.span, "defined here");
@@ -125,8 +126,11 @@ impl Checker<'_> {
         }
         let given = self.rank(&value);
         if given != rank {
-            let message = format!("the parameter `{}` has {rank} dimensions, the argument has {given}", formal.name);
-            return self.misfit(node, formal, message);
+            let wanted = counted(rank, "dimension");
+            let message = format!("the parameter `{}` has {wanted}, the argument has {given}", formal.name);
+            let diagnostic = self.misfitting(node, formal, message);
+            let hint = "in a window an index, `x[i]`, takes a dimension away, and a slice, `x[0:n]`, keeps it";
+            return Err(self.report(diagnostic.hint(hint)));
         }
         match &value.kind {
             ExprKind::Read { idx, .. } if idx.is_empty() => Ok(value),
@@ -152,8 +156,11 @@ impl Checker<'_> {
     }
 
     fn misfit<T>(&mut self, node: &Syntax, formal: &Arg, message: String) -> Checked<T> {
-        let diagnostic =
-            Diagnostic::error(codes::CALL, message).at(&self.span(node), "here").label(&formal.span, "declared here");
+        let diagnostic = self.misfitting(node, formal, message);
         Err(self.report(diagnostic))
+    }
+
+    fn misfitting(&self, node: &Syntax, formal: &Arg, message: String) -> Diagnostic {
+        Diagnostic::error(codes::CALL, message).at(&self.span(node), "here").label(&formal.span, "declared here")
     }
 }

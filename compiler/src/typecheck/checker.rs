@@ -29,6 +29,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) depth: usize,
     /// What the holes `_` of a fragment stand for, in order.
     pub(crate) holes: VecDeque<Expr>,
+    /// The proc that is being defined.
+    pub(crate) defining: Option<String>,
     /// How many expressions quotes may still add.
     pub(crate) budget: usize,
     /// Whether code was quoted or spliced, so that scopes have to be looked at again.
@@ -44,6 +46,7 @@ impl<'a> Checker<'a> {
             scope: Scope::default(),
             depth: 0,
             holes: VecDeque::new(),
+            defining: None,
             budget: MAX_SPLICED,
             quoted: false,
             diagnostics: Vec::new(),

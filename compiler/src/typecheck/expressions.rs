@@ -6,7 +6,7 @@ use ruff_python_ast::{
 };
 use ruff_text_size::Ranged;
 
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, counted};
 use crate::hardware::config::Config;
 use crate::hardware::extern_function::ExternFunction;
 use crate::loop_ir::{BinaryOp, Const, Control, Expr, ExprKind, Ty, build};
@@ -93,7 +93,7 @@ impl Checker<'_> {
                 (rank, _) => self.refuse_hint(
                     codes::TYPE,
                     node,
-                    format!("expected one element, found a buffer of {rank} dimensions"),
+                    format!("expected one element, found a buffer of {}", counted(rank, "dimension")),
                     "give one index for each dimension",
                 ),
             },
@@ -218,6 +218,12 @@ impl Checker<'_> {
         }
         let mut diagnostic = Diagnostic::error(codes::UNDEFINED_NAME, format!("`{text}` is not defined"))
             .at(&self.span(node), "not found in this proc or in the host code around it");
+        if self.defining.as_deref() == Some(text) {
+            let message = format!("`{text}` cannot call itself: a proc has no recursion");
+            let diagnostic =
+                Diagnostic::error(codes::CALL, message).at(&self.span(node), "inside of its own definition");
+            return Err(self.report(diagnostic.hint("write a loop; a proc may call procs that are defined before it")));
+        }
         if let Some(remedy) = remedies::of(text) {
             diagnostic = diagnostic.hint(remedy);
         } else if let Some(similar) = self.scope.similar(text) {
@@ -454,7 +460,7 @@ impl Checker<'_> {
         }
         let args: Vec<Checked<Expr>> = call.arguments.args.iter().map(|arg| self.scalar(arg)).collect();
         if let Some(arity) = function.arity.filter(|arity| *arity != args.len()) {
-            let message = format!("`{}` takes {arity} arguments, {} given", function.name, args.len());
+            let message = format!("`{}` takes {}, {} given", function.name, counted(arity, "argument"), args.len());
             return self.refuse(codes::CALL, node, message);
         }
         let args = args.into_iter().collect::<Checked<Vec<Expr>>>()?;
@@ -492,7 +498,7 @@ impl Checker<'_> {
             ExprKind::Const(Const::Int(value)) => self.refuse(
                 codes::TYPE,
                 dim,
-                format!("`{}` has {rank} dimensions, there is no dimension {value}", name.id),
+                format!("`{}` has {}, there is no dimension {value}", name.id, counted(rank, "dimension")),
             ),
             _ => self.refuse(codes::TYPE, dim, "the dimension of a stride must be an integer literal"),
         }

@@ -9,6 +9,7 @@ use crate::loop_ir::{Arg, ArgType, Control, DataType, Expr};
 use crate::typecheck::accesses::items;
 use crate::typecheck::captures::HostValue;
 use crate::typecheck::checker::{Checked, Checker, Reported};
+use crate::typecheck::remedies;
 use crate::typecheck::scope::Meaning;
 
 /// A declared type and where it lives.
@@ -184,7 +185,8 @@ impl Checker<'_> {
                 codes::UNDEFINED_NAME,
                 node,
                 format!("unknown type `{text}`"),
-                format!("types are size, index, bool, stride and the precisions {words}"),
+                remedies::of_type(text)
+                    .unwrap_or_else(|| format!("types are size, index, bool, stride and the precisions {words}")),
             ),
         }
     }

@@ -32,6 +32,7 @@ impl Checker<'_> {
         if let Some(params) = &function.type_params {
             self.outside::<()>(&**params, "a type parameter", "take the precision from a host variable").ok();
         }
+        self.defining = Some(function.name.to_string());
         let name = self.spelling(&function.name);
         let args = self.parameters(&function.parameters);
         let (asserts, body) = split_body(&function.body);
@@ -261,13 +262,33 @@ impl Checker<'_> {
     fn reduce(&mut self, reduce: &StmtAugAssign, node: &SyntaxStmt) -> Checked<Stmt> {
         match reduce.op {
             Operator::Add => {}
-            Operator::Sub => return self.outside(node, "`-=`", "write `x += -(...)`"),
-            _ => return self.outside(node, "this assignment", "write `x = x ... e`; only `+=` is a reduction"),
+            op => {
+                let hint = self.without_operator(reduce, op);
+                return self.outside(node, &format!("`{}=`", op.as_str()), &hint);
+            }
         }
         let place = self.target(&reduce.target);
         let rhs = self.scalar(&reduce.value);
         let ((name, idx), rhs) = (place?, rhs?);
         Ok(build::stmt(StmtKind::Reduce { name, idx, rhs }, &self.span(node)))
+    }
+
+    /// What to write for `x op= e`.
+    fn without_operator(&self, reduce: &StmtAugAssign, op: Operator) -> String {
+        let (target, value) = (self.text(&*reduce.target), self.text(&*reduce.value));
+        let is_one_word = matches!(
+            &*reduce.value,
+            Syntax::Name(_) | Syntax::NumberLiteral(_) | Syntax::Subscript(_) | Syntax::Call(_) | Syntax::Attribute(_)
+        );
+        let value = if is_one_word { value.to_string() } else { format!("({value})") };
+        match op {
+            Operator::Sub => format!("write `{target} += -{value}`"),
+            Operator::Mult | Operator::Div => {
+                format!("write `{target} = {target} {} {value}`; only `+=` is a reduction", op.as_str())
+            }
+            Operator::Pow => format!("write a product: `{target} = {target} * {target}`"),
+            _ => "only `+=` is a reduction, and data has `+`, `-`, `*` and `/`".to_string(),
+        }
     }
 
     fn for_loop(&mut self, node: &StmtFor, whole: &SyntaxStmt) -> Checked<Stmt> {

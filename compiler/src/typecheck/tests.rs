@@ -284,9 +284,9 @@ fn bools_and_strides_have_no_arithmetic() {
 
 #[test]
 fn accesses_fit_their_buffers() {
-    refused_body("x[0, 1] = 0.0", "`x` has 1 dimensions, 2 given");
+    refused_body("x[0, 1] = 0.0", "`x` has 1 dimension, 2 given");
     refused_body("A[0] = 0.0", "`A` has 2 dimensions, 1 given");
-    refused_body("x = 0.0", "`x` has 1 dimensions, 0 given");
+    refused_body("x = 0.0", "`x` has 1 dimension, 0 given");
     refused_body("t[0] = 0.0", "`t` is a scalar");
     refused_body("t = A[0, 1, 2]", "`A` has 2 dimensions, 3 given");
     refused_body("w = A[0:2]", "`A` has 2 dimensions, 1 given");
@@ -344,8 +344,8 @@ fn constructs_outside_the_language() {
     for (statement, expected) in [
         ("while b:\n    pass", "`while`"),
         ("return", "`return`"),
-        ("t -= 1.0", "x += -(...)"),
-        ("t *= 2.0", "only `+=` is a reduction"),
+        ("t -= 1.0", "write `t += -1.0`"),
+        ("t *= 2.0", "write `t = t * 2.0`; only `+=` is a reduction"),
         ("t = x[0] = 1.0", "chained assignment"),
         ("t, u = 1.0, 2.0", "left side"),
         ("y: f32 = 1.0", "an initial value"),
@@ -446,15 +446,15 @@ def f(n: size, k: index, b: bool, q: stride, t: f32, x: f32[n], A: f32[n, 8]):
     refused_call("g(n, b, k, t, x)", "is a `stride`");
     refused_call("g(n, b, q, n, x)", "is data");
     refused_call("g(n, b, q, x, x)", "has 0 dimensions, the argument has 1");
-    refused_call("g(n, b, q, t, A)", "has 1 dimensions, the argument has 2");
+    refused_call("g(n, b, q, t, A)", "has 1 dimension, the argument has 2");
     refused_call("g(n, b, q, 1.0, x)", "needs a plain name");
     refused_call("g(n, b, q, x[0], x)", "needs a plain name");
     refused_call("t = g(n, b, q, t, x)", "gives no value");
     refused_call("sin(t)", "is an expression");
-    refused_call("t = sin(t, t)", "takes 1 arguments, 2 given");
+    refused_call("t = sin(t, t)", "takes 1 argument, 2 given");
     refused_call("t = sin(k)", "expected data");
     refused_call("nothing(t)", "`nothing` is not defined");
-    refused_call("f(n, k, b, q, t, x, A)", "`f` is not defined");
+    refused_call("f(n, k, b, q, t, x, A)", "`f` cannot call itself");
     refused_call("x(t)", "is a variable here");
     refused_call("DRAM(t)", "not a proc");
 }

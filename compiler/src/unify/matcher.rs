@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::affine::{Affine, Atoms, Term};
 use super::shape::same_number;
 use super::{Mismatch, ranks};
+use crate::diagnostic::counted;
 use crate::hardware::config::ConfigField;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::{self, Substitution};
@@ -97,7 +98,7 @@ impl<'a> Matcher<'a> {
 
     pub(super) fn block(&mut self, f: &Block, b: &Block) -> Matched {
         if f.len() != b.len() {
-            return Err(Mismatch::new(format!("{} statements against {}", b.len(), f.len())));
+            return Err(Mismatch::new(format!("{} against {}", counted(b.len(), "statement"), f.len())));
         }
         f.iter().zip(b).try_for_each(|(f, b)| self.stmt(f, b))
     }
@@ -273,7 +274,11 @@ impl<'a> Matcher<'a> {
 
     fn shapes(&mut self, f: &DataType, b: &[Expr], name: &Sym) -> Matched {
         if f.shape.len() != b.len() {
-            return Err(Mismatch::new(format!("`{name}` has {} dimensions, not {}", b.len(), f.shape.len())));
+            return Err(Mismatch::new(format!(
+                "`{name}` has {}, not {}",
+                counted(b.len(), "dimension"),
+                f.shape.len()
+            )));
         }
         f.shape.iter().zip(b).try_for_each(|(f, b)| self.equate(f, b))
     }
@@ -299,7 +304,7 @@ impl<'a> Matcher<'a> {
 
     fn indices(&mut self, f: &[Expr], b: &[Expr]) -> Matched {
         if f.len() != b.len() {
-            return Err(Mismatch::new(format!("{} indices against {}", b.len(), f.len())));
+            return Err(Mismatch::new(format!("{} against {}", counted(b.len(), "index"), f.len())));
         }
         f.iter().zip(b).try_for_each(|(f, b)| self.equate(f, b))
     }

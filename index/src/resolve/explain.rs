@@ -361,7 +361,8 @@ impl<S: PackSource> Teller<'_, '_, S> {
         let rest = reasons.len().saturating_sub(3);
         reasons.truncate(3);
         if rest > 0 {
-            reasons.push(format!("{rest} other versions are held back too"));
+            let others = if rest == 1 { "version is" } else { "versions are" };
+            reasons.push(format!("{rest} other {others} held back too"));
         }
         (!reasons.is_empty()).then(|| list(reasons, "and"))
     }

@@ -368,12 +368,17 @@ fn a_dependency_leaves_out_no_check_in_the_schedule_of_a_kernel() {
 }
 
 #[test]
-fn a_denied_step_is_a_refusal_that_a_schedule_can_go_around() {
+fn a_denied_step_ends_the_build_also_where_a_schedule_would_go_around_a_refusal() {
     for way in ["fallback(p)", "tried(p)", "repeated(p)"] {
         let sandbox = waiving(way, "");
-        sandbox.run(&["build"]).exits(0);
-        let c = sandbox.read("work/build/plain_a/scale.c");
-        assert!(!c.contains("waived"), "{c}");
+        sandbox.run(&["install"]).exits(0);
+        let ran = sandbox.run(&["build"]);
+        assert_ne!(ran.code, Some(0), "{way}: {}", ran.stdout);
+        ran.says(&[
+            "error[E0604]: pack `sneak` leaves out a check, which your Exo.toml does not allow",
+            "allow-unsafe = [\"sneak\"]",
+        ]);
+        assert!(!sandbox.exists("work/build/plain_a/scale.c"), "{way}");
     }
 }
 

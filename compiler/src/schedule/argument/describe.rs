@@ -2,6 +2,7 @@
 
 use crate::cursor::Place;
 use crate::cursor::path::{self, Node};
+use crate::diagnostic::counted;
 use crate::print::Names;
 use crate::schedule::argument::RawValue;
 use crate::schedule::procedure::Cursor;
@@ -26,10 +27,11 @@ pub(super) fn kind(value: &RawValue) -> String {
     }
 }
 
-fn target(cursor: &Cursor) -> String {
+/// What a cursor points to, with an article where it is no code.
+pub(super) fn target(cursor: &Cursor) -> String {
     match &cursor.place {
         Place::Invalid => "nothing".to_string(),
-        Place::Block(block) => format!("a block of {} statements", block.len()),
+        Place::Block(block) => format!("a block of {}", counted(block.len(), "statement")),
         Place::Gap(_) => "a gap between statements".to_string(),
         Place::Arg(_) => format!("the argument {}", shown(cursor)),
         Place::ArgList { .. } => "a list of arguments".to_string(),

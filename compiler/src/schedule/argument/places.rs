@@ -2,12 +2,13 @@
 
 use crate::cursor::path::{self, ExprList};
 use crate::cursor::{BlockPlace, Path, Place};
-use crate::diagnostic::{Refusal, codes};
+use crate::diagnostic::{Refusal, RefusalKind, counted};
 use crate::loop_ir::{Stmt, StmtKind};
 use crate::print::Names;
 use crate::schedule::argument::{RawValue, Reader, nests};
 use crate::schedule::operator::{Kind, Value};
 use crate::schedule::procedure::{Cursor, ForwardError};
+use crate::schedule::unrelated;
 use crate::syntax::pattern::{Pattern, name_count, nested_names};
 
 /// What a place parameter accepts, for messages.
@@ -88,14 +89,9 @@ impl Reader<'_> {
         match self.procedure.forward(cursor) {
             Ok(cursor) => Ok(cursor.place),
             Err(ForwardError::Unrelated) => {
-                let name = &cursor.procedure.ir().name;
-                let reason =
-                    format!("the cursor belongs to `{name}`, which is not an earlier version of this procedure");
-                let mut refusal = self.invalid_cursor(&reason);
-                if let Some(first) = refusal.diagnostics.first_mut() {
-                    first.code = codes::UNRELATED_CURSOR;
-                }
-                Err(refusal)
+                let lead = format!("{}: ", self.lead());
+                let diagnostic = unrelated::diagnostic(&cursor.procedure, self.procedure, &lead);
+                Err(Refusal::new(RefusalKind::InvalidCursor, self.done.operator, diagnostic))
             }
             Err(ForwardError::Gone) => {
                 Err(self.invalid_cursor("what the cursor pointed to was removed by an earlier step"))
@@ -124,32 +120,19 @@ impl Reader<'_> {
             (Some(at), _) => self.checked(kind, &at, &raw).map(Some),
             (None, Kind::ArgOrAlloc) => match self.arg_position(name) {
                 Some(at) if nth.unwrap_or(0) == 0 => Ok(Some(Value::Arg(at))),
-                _ => Err(self.no_match(format!("argument or allocation `{text}`"))),
+                _ => Err(self.no_name("argument or allocation", text, name, kind)),
             },
-            (None, _) => Err(self.no_match(format!("{what} `{text}`"))),
+            (None, _) => Err(self.no_name(what, text, name, kind)),
         }
     }
 
-    fn no_nest(&self, outer: &str, inner: &str) -> Refusal {
-        let refusal = self.no_match(format!("loop `{outer}` directly around a loop `{inner}`"));
-        let found = self.named(&Pattern::loop_named(outer, None)).ok().flatten();
-        let stmt = match &found {
-            Some(Place::Node(at)) => path::stmt(self.proc(), at),
-            _ => None,
-        };
-        refusal.hint(match stmt {
-            Some(stmt) => nests::remedy(stmt, Some(inner), &Names::of(self.proc())),
-            None => format!("there is no loop over `{outer}`"),
-        })
-    }
-
-    fn arg_position(&self, name: &str) -> Option<usize> {
+    pub(super) fn arg_position(&self, name: &str) -> Option<usize> {
         self.proc().args.iter().position(|arg| arg.name.name() == name)
     }
 
     fn arg_named(&self, name: &str) -> Result<Value, Refusal> {
         let at = self.arg_position(name.trim());
-        at.map(Value::Arg).ok_or_else(|| self.no_match(format!("argument `{name}`")))
+        at.map(Value::Arg).ok_or_else(|| self.no_name("argument", name, name.trim(), &Kind::Arg))
     }
 
     fn call_named(&self, name: &str) -> Result<Value, Refusal> {
@@ -200,8 +183,8 @@ impl Reader<'_> {
             _ => return None,
         };
         if let Some(length) = length.filter(|length| *length != block.len()) {
-            let count = block.len();
-            return Some(Err(self.wrong_value(format!("needs a block of {length} statements, not of {count}"))));
+            let wanted = counted(length, "statement");
+            return Some(Err(self.wrong_value(format!("needs a block of {wanted}, not of {}", block.len()))));
         }
         Some(Ok(Value::Block(block)))
     }
@@ -222,11 +205,15 @@ impl Reader<'_> {
         let found = match raw {
             RawValue::Text(text) => {
                 let cursor = Cursor { procedure: self.procedure.clone(), place: place.clone() };
-                format!("{:?}, which is {}", text, super::describe::kind(&RawValue::Cursor(cursor)))
+                format!("{text:?}, which matches `{}`", super::describe::target(&cursor))
             }
             other => super::describe::kind(other),
         };
-        self.wrong_value(format!("needs {}, not {found}", accepted(kind)))
+        let refusal = self.wrong_value(format!("needs {}, not {found}", accepted(kind)));
+        match raw {
+            RawValue::Text(text) => self.named_statement(text).into_iter().fold(refusal, Refusal::hint),
+            _ => refusal,
+        }
     }
 
     fn exprs(&self, raw: &RawValue) -> Result<Value, Refusal> {

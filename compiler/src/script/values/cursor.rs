@@ -12,12 +12,13 @@ use starlark::values::{
 
 use crate::cursor::path::{self, Node};
 use crate::cursor::{BlockPlace, Path, Place};
-use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes, counted};
 use crate::hardware::extern_function::ExternFunction;
 use crate::loop_ir::{ExprKind, StmtKind, visit};
 use crate::print;
+use crate::schedule::argument::missing;
 use crate::schedule::procedure::ForwardError;
-use crate::schedule::{Cursor, Procedure};
+use crate::schedule::{Cursor, Kind, Procedure, unrelated};
 use crate::script::errors::refused;
 use crate::syntax;
 use crate::syntax::pattern::Pattern;
@@ -70,7 +71,7 @@ impl<'v> StarlarkValue<'v> for CursorValue {
             Some(place) => Ok(heap.alloc(self.at_place(place))),
             None => Err(wrong(
                 RefusalKind::InvalidCursor,
-                format!("index {at} is outside the {} of {count} elements", self.kind()),
+                format!("index {at} is outside the {} of {}", self.kind(), counted(count, "element")),
             )),
         }
     }
@@ -248,21 +249,14 @@ pub(crate) fn forward(procedure: &Procedure, cursor: &Cursor) -> starlark::Resul
         return Err(invalid());
     }
     procedure.forward(cursor).map_err(|error| {
-        let name = &procedure.ir().name;
-        let (code, message, hint) = match error {
-            ForwardError::Unrelated => (
-                codes::UNRELATED_CURSOR,
-                format!("the cursor belongs to a proc that `{name}` does not derive from"),
-                "find the place again in this proc; `rename`d copies keep cursors, `partial_eval` and \
-                 `add_assertion` begin a new history",
-            ),
-            ForwardError::Gone => (
-                codes::INVALID_CURSOR,
-                format!("the place of the cursor no longer exists in `{name}`"),
-                "a step in between removed or rewrote it; find it again with `find`",
-            ),
+        let diagnostic = match error {
+            ForwardError::Unrelated => unrelated::diagnostic(&cursor.procedure, procedure, ""),
+            ForwardError::Gone => {
+                let message = format!("the place of the cursor no longer exists in `{}`", procedure.ir().name);
+                Diagnostic::error(codes::INVALID_CURSOR, message)
+                    .hint("a step in between removed or rewrote it; find it again with `find`")
+            }
         };
-        let diagnostic = Diagnostic::error(code, message).hint(hint);
         refused(Refusal::new(RefusalKind::InvalidCursor, "forward", diagnostic))
     })
 }
@@ -299,6 +293,20 @@ fn is_extern(procedure: &Procedure, name: &str) -> bool {
     found
 }
 
+/// What to look for instead of a pattern that matches nothing.
+fn elsewhere(procedure: &Procedure, start: Option<&Place>, pattern: &Pattern) -> String {
+    let general = "patterns use `_` for anything and ` #k` for the k-th match, such as `for i in _: _ #1`";
+    let Some(wanted) = pattern.loop_name() else { return general.to_string() };
+    let found = missing::names_of(&Kind::For, procedure.ir());
+    let name = &procedure.ir().name;
+    match (found.iter().any(|known| known == wanted), start) {
+        (true, Some(_)) => format!("`{name}` has a loop over `{wanted}`, but not below this cursor; ask the proc"),
+        (true, None) => general.to_string(),
+        (false, _) if found.is_empty() => format!("`{name}` has no loops"),
+        (false, _) => format!("`{name}` has loops over {}", missing::listed(&found)),
+    }
+}
+
 /// Searches a proc, or only below a place of it. Nothing found is a refusal.
 pub(crate) fn find<'v>(
     procedure: &Procedure,
@@ -320,7 +328,7 @@ pub(crate) fn find<'v>(
             let diagnostic =
                 Diagnostic::error(codes::NO_MATCH, format!("`{pattern}` matches nothing in `{}`", procedure.ir().name))
                     .note(print::proc(procedure.ir()))
-                    .hint("patterns use `_` for anything and ` #k` for the k-th match, such as `for i in _: _ #1`");
+                    .hint(elsewhere(procedure, start, &parsed));
             Err(refused(Refusal::new(RefusalKind::Scheduling, "find", diagnostic)))
         }
         Some(_) if many => Ok(eval.heap().alloc(AllocList(places.iter().map(value)))),

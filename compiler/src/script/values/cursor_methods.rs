@@ -13,6 +13,7 @@ use crate::diagnostic::RefusalKind;
 use crate::hardware::config::ConfigField;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Access, ArgType, Block, Const, DataType, ExprKind, StmtKind, Ty};
+use crate::print::Names;
 use crate::schedule::Procedure;
 use crate::script::values::configs::ConfigValue;
 use crate::script::values::cursor::{self, CursorValue, invalid, wrong};
@@ -186,6 +187,25 @@ fn expression_precision(procedure: &Procedure, expr: &crate::loop_ir::Expr) -> c
     found.unwrap_or(crate::hardware::precision::Precision::R)
 }
 
+/// What stands at one of the places of a cursor.
+fn text_at(cursor: &CursorValue, place: &Place, names: &Names) -> starlark::Result<String> {
+    let proc = cursor.0.procedure.ir();
+    let found = match place {
+        Place::Arg(at) => proc.args.get(*at).map(|arg| names.get(&arg.name).to_string()),
+        Place::Node(at) => match path::node(proc, at) {
+            Some(Node::Expr(expr)) => Some(names.expr(expr)),
+            Some(Node::Stmt(stmt)) => Some(names.headline(stmt)),
+            Some(Node::Proc(_)) | None => None,
+        },
+        Place::Block(_) | Place::Gap(_) | Place::ArgList { .. } | Place::Exprs { .. } | Place::Invalid => None,
+    };
+    found.ok_or_else(|| lacks(cursor, "text"))
+}
+
+fn texts(cursor: &CursorValue, names: &Names) -> starlark::Result<Vec<String>> {
+    cursor.elements()?.iter().map(|place| text_at(cursor, place, names)).collect()
+}
+
 #[starlark_module]
 pub(crate) fn methods(builder: &mut MethodsBuilder) {
     fn proc(this: &CursorValue) -> starlark::Result<ProcedureValue> {
@@ -321,7 +341,7 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
             Place::Node(_) => Ok(eval.heap().alloc(exprs(this, ExprList::Dims, ty.rank())?)),
             // Shapes of arguments have no cursors of their own; they are given as text.
             _ => {
-                let names = crate::print::Names::of(this.0.procedure.ir());
+                let names = Names::of(this.0.procedure.ir());
                 let texts: Vec<String> = ty.shape.iter().map(|extent| names.expr(extent)).collect();
                 Ok(eval.heap().alloc(AllocList(texts)))
             }
@@ -505,13 +525,15 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
         }
     }
 
-    /// The text of an expression, in the names of its proc.
+    /// The text in the names of the proc: an expression, or the first line of a statement. Of a list: one line for each
+    /// statement, or the expressions and arguments with commas between.
     fn text(this: &CursorValue) -> starlark::Result<String> {
-        let names = crate::print::Names::of(this.0.procedure.ir());
-        match this.node()?.1 {
-            Node::Expr(expr) => Ok(names.expr(expr)),
-            Node::Stmt(stmt) => Ok(names.headline(stmt)),
-            Node::Proc(_) => Err(lacks(this, "text")),
+        let names = Names::of(this.0.procedure.ir());
+        match &this.0.place {
+            Place::Gap(_) => Err(lacks(this, "text")),
+            Place::Block(_) => Ok(texts(this, &names)?.join("\n")),
+            Place::ArgList { .. } | Place::Exprs { .. } => Ok(texts(this, &names)?.join(", ")),
+            Place::Node(_) | Place::Arg(_) | Place::Invalid => text_at(this, &this.0.place, &names),
         }
     }
 }

@@ -7,13 +7,15 @@ use starlark::values::tuple::AllocTuple;
 use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
+use crate::schedule::argument::signature;
+use crate::schedule::registry;
 use crate::schedule::results::described;
 use crate::schedule::{Operator, Procedure};
 use crate::script::errors::refused;
 use crate::script::host::Host;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::results::ResultsValue;
-use crate::script::wording::kind;
+use crate::script::wording::{GIVES_NONE, kind};
 
 /// An operator of the registry.
 #[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -92,5 +94,17 @@ fn not_a_flag(operator: &str, got: Value<'_>) -> Refusal {
 
 pub(crate) fn not_a_proc(operator: &str, got: &str) -> Refusal {
     let message = format!("argument 0 (`proc`) of `{operator}` must be a proc, not {}", kind(got));
-    Refusal::new(RefusalKind::Argument, operator, Diagnostic::error(codes::ARGUMENT, message))
+    let diagnostic = Diagnostic::error(codes::ARGUMENT, message);
+    Refusal::new(
+        RefusalKind::Argument,
+        operator,
+        match got {
+            "NoneType" => diagnostic.hint(GIVES_NONE),
+            "function" => diagnostic.hint("give the proc that it returns: call it"),
+            _ => match registry::find(operator) {
+                Some(operator) => diagnostic.hint(format!("the proc comes first: `{}`", signature(operator))),
+                None => diagnostic,
+            },
+        },
+    )
 }

@@ -8,7 +8,7 @@ use ruff_python_ast::{
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, nearest};
 use crate::source::{SourceFile, Span};
 use crate::syntax::module::edits::{Edit, Piece, flatten};
 use crate::syntax::module::imports::Import;
@@ -272,7 +272,11 @@ impl Host<'_> {
             "config" => ("`@config` on a function".to_string(), "a config is a class of fields".to_string()),
             other => {
                 let f = &function.name;
-                (format!("the decorator `@{other}`"), format!("write `{f} = {other}({f})` after the definition"))
+                let hint = match nearest(other, ["proc", "instr", "config"].into_iter()).first() {
+                    Some(near) => format!("there is a similar name: `@{near}`"),
+                    None => format!("write `{f} = {other}({f})` after the definition"),
+                };
+                (format!("the decorator `@{other}`"), hint)
             }
         };
         self.refuse(decorator, &what, hint);

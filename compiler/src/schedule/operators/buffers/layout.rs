@@ -3,7 +3,7 @@
 use crate::analysis::conditions::{Question, Side};
 use crate::cursor::Editor;
 use crate::cursor::path::{self, BlockPlace, Path};
-use crate::diagnostic::Refusal;
+use crate::diagnostic::{Refusal, counted};
 use crate::hardware::memory::Memory;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Access, DataType, Expr, ExprKind, Proc, StmtKind, build, visit};
@@ -50,8 +50,8 @@ impl Declared {
         match usize::try_from(dim) {
             Ok(dim) if dim < rank => Ok(dim),
             _ => {
-                Err(arguments
-                    .argument(format!("`{}` has {rank} dimensions, so there is no dimension {dim}", self.name)))
+                let rank = counted(rank, "dimension");
+                Err(arguments.argument(format!("`{}` has {rank}, so there is no dimension {dim}", self.name)))
             }
         }
     }

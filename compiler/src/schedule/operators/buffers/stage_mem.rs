@@ -7,7 +7,7 @@ use crate::analysis::facts::{Facts, prove};
 use crate::analysis::solver::{Answer, Solver};
 use crate::cursor::Editor;
 use crate::cursor::path::{self, BlockPlace, Path, Step};
-use crate::diagnostic::Refusal;
+use crate::diagnostic::{Refusal, counted};
 use crate::loop_ir::declarations::{Declarations, window_shape};
 use crate::loop_ir::{Access, BinaryOp, Block, DataType, Expr, ExprKind, LoopMode, Proc, Stmt, StmtKind, build, visit};
 use crate::schedule::Returned;
@@ -137,7 +137,8 @@ impl Staged {
             return Err(arguments.argument(format!("`{buffer}` is not a buffer")));
         };
         if extents.len() != window.len() {
-            let message = format!("`{buffer}` has {} dimensions, but the window gives {}", extents.len(), window.len());
+            let rank = counted(extents.len(), "dimension");
+            let message = format!("`{buffer}` has {rank}, but the window gives {}", window.len());
             return Err(arguments.scheduling(message));
         }
         if build::window(buffer, window.clone()).reads_config {

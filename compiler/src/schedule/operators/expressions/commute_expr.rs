@@ -7,6 +7,7 @@ use crate::cursor::Editor;
 use crate::cursor::path::{self, Path, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{BinaryOp, Expr, ExprKind, Proc, Ty, build};
+use crate::print::Names;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 
@@ -52,7 +53,9 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
         let mut editor = Editor::new(proc);
         for at in &paths {
             let expr = path::expr(editor.proc(), at).cloned();
-            let (op, lhs, rhs) = operands(arguments, expr.as_ref())?;
+            let shape = "`commute_expr` needs a sum `a + b` or a product `a * b` of data";
+            let (op, lhs, rhs) =
+                operands(expr.as_ref()).ok_or_else(|| misshapen(arguments, shape, proc, expr.as_ref()))?;
             let swapped = build::binary(op, rhs, lhs);
             let inside = vec![(vec![Step::Left], vec![Step::Right]), (vec![Step::Right], vec![Step::Left])];
             editor.restructure_expr(at, swapped, inside).map_err(|gone| arguments.bug(gone))?;
@@ -62,11 +65,21 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
 }
 
 /// The parts of a sum or product of data.
-pub(super) fn operands(arguments: &Arguments, expr: Option<&Expr>) -> Result<(BinaryOp, Expr, Expr), Refusal> {
+pub(super) fn operands(expr: Option<&Expr>) -> Option<(BinaryOp, Expr, Expr)> {
     match expr.map(|expr| (&expr.kind, expr.ty)) {
         Some((ExprKind::Binary { op: op @ (BinaryOp::Add | BinaryOp::Mul), lhs, rhs }, Ty::Data)) => {
-            Ok((*op, lhs.clone(), rhs.clone()))
+            Some((*op, lhs.clone(), rhs.clone()))
         }
-        Some(_) | None => Err(arguments.argument("only `+` and `*` of data can be rewritten like this")),
+        Some(_) | None => None,
     }
+}
+
+/// The refusal for an expression that has not the shape that an operator needs.
+pub(super) fn misshapen(arguments: &Arguments, shape: &str, proc: &Proc, found: Option<&Expr>) -> Refusal {
+    let names = Names::of(proc);
+    let found = found.map_or("nothing".to_string(), |expr| match expr.ty {
+        Ty::Data => format!("`{}`", names.expr(expr)),
+        _ => format!("`{}`, which is no data", names.expr(expr)),
+    });
+    arguments.argument(format!("{shape}, and got {found}"))
 }

@@ -15,7 +15,30 @@ use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Para
 use crate::symbol::Sym;
 
 /// Larger divisors would overflow the index arithmetic of C where `int_fast32_t` has 32 bits.
-pub(in crate::schedule::operators::loops) const LARGEST_DIVISOR: i64 = 1 << 30;
+const LARGEST_DIVISOR: i64 = 1 << 30;
+
+/// What is asked of an operator that divides the loop at `at`, which starts at 0: the loop, its divisor, and the outer and
+/// the inner iterator.
+pub(in crate::schedule::operators::loops) fn asked(
+    proc: &Proc,
+    at: &Path,
+    divisor: &str,
+    arguments: &Arguments,
+) -> Result<(Loop, i64, [Sym; 2]), Refusal> {
+    let divided = Loop::at(proc, at, arguments)?;
+    if !divided.starts_at_zero() {
+        let refusal = arguments.scheduling(format!("the loop over `{}` must start at 0", divided.iter));
+        return Err(refusal.hint("shift it first: shift_loop(p, loop, 0)"));
+    }
+    let value = arguments.int(divisor)?;
+    if value > LARGEST_DIVISOR {
+        return Err(arguments.argument(format!("`{divisor}` must be at most {LARGEST_DIVISOR}, not {value}")));
+    }
+    match arguments.texts("new_iters")?.as_slice() {
+        [outer, inner] => Ok((divided, value, [Sym::new(outer), Sym::new(inner)])),
+        _ => Err(arguments.argument("`new_iters` needs two names")),
+    }
+}
 
 pub struct DivideLoop;
 
@@ -72,26 +95,14 @@ impl Operator for DivideLoop {
 
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("loop_cursor")?;
-        let divided = Loop::at(proc, at, arguments)?;
-        if !divided.starts_at_zero() {
-            let refusal = arguments.scheduling(format!("the loop over `{}` must start at 0", divided.iter));
-            return Err(refusal.hint("shift it first: shift_loop(p, loop, 0)"));
-        }
-        let quotient = arguments.int("div_const")?;
-        if quotient > LARGEST_DIVISOR {
-            return Err(arguments.argument(format!("`div_const` must be at most {LARGEST_DIVISOR}, not {quotient}")));
-        }
-        let names = arguments.texts("new_iters")?;
-        let [outer, inner] = names.as_slice() else {
-            return Err(arguments.argument("`new_iters` needs two names"));
-        };
+        let (divided, quotient, [outer, inner]) = asked(proc, at, "div_const", arguments)?;
         let tail = match (arguments.bool("perfect")?, arguments.text("tail")?) {
             (true, _) => Tail::Perfect,
             (false, "cut") => Tail::Cut,
             (false, "cut_and_guard") => Tail::CutAndGuard,
             (false, _) => Tail::Guard,
         };
-        let division = Division { divided, quotient, outer: Sym::new(outer), inner: Sym::new(inner), tail };
+        let division = Division { divided, quotient, outer, inner, tail };
         let edited = division.edit(proc, at).map_err(|gone| arguments.bug(gone))?;
         let tail = match tail {
             Tail::Cut | Tail::CutAndGuard => at.sibling(1),

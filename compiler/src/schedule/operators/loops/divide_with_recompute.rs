@@ -9,7 +9,7 @@ use crate::cursor::path::{Path, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
 use crate::loop_ir::{BinaryOp, Block, Expr, ExprKind, LoopMode, Proc, build};
-use crate::schedule::operators::loops::divide_loop::LARGEST_DIVISOR;
+use crate::schedule::operators::loops::divide_loop::asked;
 use crate::schedule::target::{Loop, list_moves};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 use crate::symbol::Sym;
@@ -59,27 +59,15 @@ impl Operator for DivideWithRecompute {
 
     fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
         let at = arguments.path("loop_cursor")?;
-        let divided = Loop::at(proc, at, arguments)?;
-        if !divided.starts_at_zero() {
-            let refusal = arguments.scheduling(format!("the loop over `{}` must start at 0", divided.iter));
-            return Err(refusal.hint("shift it first: shift_loop(p, loop, 0)"));
-        }
+        let (divided, stride, [outer, inner]) = asked(proc, at, "outer_stride", arguments)?;
         let steps = arguments.expr("outer_hi")?;
         if !steps.ty.is_indexable() {
             return Err(arguments.argument("`outer_hi` needs an index expression"));
         }
-        let stride = arguments.int("outer_stride")?;
-        if stride > LARGEST_DIVISOR {
-            return Err(arguments.argument(format!("`outer_stride` must be at most {LARGEST_DIVISOR}, not {stride}")));
-        }
-        let names = arguments.texts("new_iters")?;
-        let [outer, inner] = names.as_slice() else {
-            return Err(arguments.argument("`new_iters` needs two names"));
-        };
         let overlap = build::sub(divided.hi.clone(), covered(steps, stride));
         let questions = questions(at, &divided, steps, stride, &overlap);
         let pieces = Pieces { divided, steps: steps.clone(), stride, overlap };
-        let edited = pieces.edit(proc, at, Sym::new(outer), Sym::new(inner)).map_err(|gone| arguments.bug(gone))?;
+        let edited = pieces.edit(proc, at, outer, inner).map_err(|gone| arguments.bug(gone))?;
         let results = vec![Returned::node(at), Returned::node(&at.child(Step::Body(0)))];
         Ok(Proposal::same(edited, Obligation::Proven(questions)).returning(results))
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::analysis::commute;
 use crate::analysis::conditions::{self, Question};
 use crate::analysis::solver::Solver;
 use crate::cursor::editor::{EditResult, NoSuchPlace};
@@ -9,7 +10,7 @@ use crate::cursor::path::{self, Path, Step};
 use crate::cursor::{BlockPlace, Editor};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
-use crate::loop_ir::{Block, Proc, StmtKind, build, visit};
+use crate::loop_ir::{Block, Proc, build};
 use crate::schedule::obligation::ProofStep;
 use crate::schedule::target::{Branch, Loop, before};
 use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
@@ -109,7 +110,7 @@ impl Split {
         let list = path::list(&proc, &self.scope, self.orelse).unwrap_or(Block::none());
         let halves = list.part(..self.at).zip(list.part(self.at..));
         let (first, second) = halves.ok_or_else(|| arguments.bug(NoSuchPlace))?;
-        if let Some(escaping) = bound_across(&first, &second) {
+        if let Some(escaping) = commute::declared_and_used(&first, &second) {
             let message = format!("`{escaping}` is declared before the gap and used after it");
             let hint = "lift the allocation out of the scope first: lift_alloc(p, ...)";
             return Err(arguments.scheduling(message).hint(hint));
@@ -170,20 +171,4 @@ fn fill(edited: &mut Editor, run: &BlockPlace, placeholder: &Path) -> EditResult
     let (parent, orelse, at) = placeholder.list_position().ok_or(NoSuchPlace)?;
     let lo = at + run.len();
     edited.delete(&BlockPlace { parent, orelse, lo, hi: lo + 1 })
-}
-
-/// A buffer or window that `first` declares for the whole block and `second` uses.
-fn bound_across(first: &Block, second: &Block) -> Option<crate::symbol::Sym> {
-    first.iter().find_map(|stmt| match &stmt.kind {
-        StmtKind::Alloc { name, .. } | StmtKind::Window { name, .. } => {
-            visit::block_mentions(second, name).then(|| name.clone())
-        }
-        StmtKind::Assign { .. }
-        | StmtKind::Reduce { .. }
-        | StmtKind::Pass
-        | StmtKind::WriteConfig { .. }
-        | StmtKind::If { .. }
-        | StmtKind::For { .. }
-        | StmtKind::Call { .. } => None,
-    })
 }

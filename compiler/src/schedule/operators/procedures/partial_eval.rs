@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::analysis::solver::Solver;
 use crate::checks::check_proc;
 use crate::cursor::Editor;
-use crate::diagnostic::{Diagnostic, Refusal};
+use crate::diagnostic::{Diagnostic, Refusal, counted};
 use crate::loop_ir::substitute::{Substitution, substitute, substitute_arg_type, substitute_block};
 use crate::loop_ir::{ArgType, Control, Expr, Proc, build};
 use crate::schedule::apply::RawArguments;
@@ -34,8 +34,8 @@ pub fn arguments(
         return Err(call.argument("give the values by position or by name, not both"));
     }
     if positional.len() > proc.args.len() {
-        let message =
-            format!("`{}` has {} arguments, but {} values are given", proc.name, proc.args.len(), positional.len());
+        let takes = counted(proc.args.len(), "argument");
+        let message = format!("`{}` has {takes}, {} given", proc.name, positional.len());
         return Err(call.argument(message));
     }
     let leading = proc.args.iter().map(|arg| arg.name.name().to_string()).zip(positional);

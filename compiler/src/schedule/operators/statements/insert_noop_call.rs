@@ -6,7 +6,7 @@ use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::cursor::editor::NoSuchPlace;
-use crate::diagnostic::Refusal;
+use crate::diagnostic::{Refusal, counted};
 use crate::loop_ir::{Block, Proc, StmtKind, build};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned, Value};
 use crate::source::Span;
@@ -66,8 +66,8 @@ impl Operator for InsertNoopCall {
             .filter_map(|value| if let Value::Expr(expr) = value { Some(expr.clone()) } else { None })
             .collect();
         if args.len() != callee.args.len() {
-            let (needs, got) = (callee.args.len(), args.len());
-            return Err(arguments.argument(format!("`{}` takes {needs} arguments, not {got}", callee.name)));
+            let (needs, got) = (counted(callee.args.len(), "argument"), args.len());
+            return Err(arguments.argument(format!("`{}` takes {needs}, not {got}", callee.name)));
         }
         let at = gap.inserted().ok_or_else(|| arguments.bug(NoSuchPlace))?;
         let call = build::stmt(StmtKind::Call { callee: callee.clone(), args }, &Span::none());
