@@ -55,6 +55,14 @@ pub(crate) enum Archive {
 }
 
 impl RegistryPack {
+    /// When a registry elsewhere published it.
+    pub(crate) fn published(&self) -> Option<u64> {
+        match (&self.archive, self.candidate.published) {
+            (Archive::Elsewhere(_), Published::At(time)) => Some(time),
+            (Archive::Elsewhere(_) | Archive::Here(_), _) => None,
+        }
+    }
+
     /// As the lockfile has it.
     pub(crate) fn source(&self) -> LockedSource {
         match &self.archive {

@@ -1,6 +1,7 @@
 //! Installing: plan versions, unpack into the cache, verify in child processes, and only then change the project.
 
 pub(crate) mod plan;
+pub(crate) mod standing;
 pub(crate) mod summary;
 pub(crate) mod unpack;
 pub(crate) mod verdict;

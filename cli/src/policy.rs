@@ -2,7 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use exo_index::candidates::{Policy, PolicySection, Removal};
+use exo_index::candidates::{Candidate, Policy, PolicySection, Published, Removal};
+use exo_index::lockfile::{LockedPack, LockedSource};
 use exo_index::name::PackName;
 use exo_index::resolve::{Needs, PackSource};
 use exo_index::version::{Requirement, Version};
@@ -38,6 +39,17 @@ impl<'r> Offered<'r> {
     /// Everything that stands against a version, the gravest first.
     pub(crate) fn judge(&self, pack: &RegistryPack) -> Vec<Removal> {
         self.policy.judge(pack.name(), &pack.candidate)
+    }
+
+    /// What stands against a locked version. Of one of a registry that was not asked, the lockfile says the age.
+    pub(crate) fn removal_of_locked(&self, pack: &LockedPack) -> Option<Removal> {
+        let LockedSource::Registry(_) = pack.source else { return self.removal(&pack.name, &pack.version) };
+        if self.registry.get(&pack.name, &pack.version).is_some() {
+            return self.removal(&pack.name, &pack.version);
+        }
+        let published = pack.published.map_or(Published::Unknown, Published::At);
+        let candidate = Candidate { published, ..Candidate::with_exo(pack.version.clone(), Requirement::ANY) };
+        self.policy.removal(&pack.name, &candidate)
     }
 
     /// The newest version that nothing stands against.

@@ -79,7 +79,7 @@ fn pack_of(client: &Arc<Client>, shard: &Shard, entry: &VersionEntry) -> Outcome
         version: entry.version.clone(),
         exo: entry.exo.clone(),
         published: Published::At(entry.published),
-        yanked: entry.yanked.as_ref().map(|yanked| Yanked { reason: yanked.reason.clone() }),
+        yanked: entry.yanked.as_ref().map(|yanked| Yanked { reason: why(yanked) }),
         advisories: advisories
             .map(|advisory| Advisory { id: advisory.id.clone(), summary: advisory.summary.clone() })
             .collect(),
@@ -94,11 +94,18 @@ fn pack_of(client: &Arc<Client>, shard: &Shard, entry: &VersionEntry) -> Outcome
     })
 }
 
-/// What is said of a pack or version that its owners have withdrawn.
-fn withdrawn(word: &str, why: &Withdrawal) -> String {
-    let reason = why.reason.as_ref().map(|reason| format!(": {}", shown(reason))).unwrap_or_default();
-    let instead = why.replacement.as_ref().map(|other| format!("; use `{}`", shown(other))).unwrap_or_default();
-    format!("{word}{reason}{instead}")
+/// What is said of a pack that its owners have withdrawn.
+fn withdrawn(word: &str, said: &Withdrawal) -> String {
+    why(said).map_or(word.to_owned(), |why| format!("{word}: {why}"))
+}
+
+/// Why something was withdrawn, and what is to be used instead.
+fn why(said: &Withdrawal) -> Option<String> {
+    let instead = said.replacement.as_ref().map(|other| format!("use `{}`", shown(other)));
+    match (said.reason.as_ref().map(|reason| shown(reason)), instead) {
+        (Some(reason), Some(instead)) => Some(format!("{reason}; {instead}")),
+        (reason, instead) => reason.or(instead),
+    }
 }
 
 /// What the index says of a version, as the manifest that says the same.

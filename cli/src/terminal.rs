@@ -73,6 +73,11 @@ impl Terminal {
         self.color
     }
 
+    /// Whether it is told what a command does.
+    pub(crate) fn tells(&self) -> bool {
+        self.loudness >= Loudness::Normal
+    }
+
     pub(crate) fn is_verbose(&self) -> bool {
         self.loudness == Loudness::Verbose
     }
@@ -254,6 +259,11 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// That a command waits for somebody else; told from a thread beside it, which has no terminal.
+pub(crate) fn waiting(what: &str) {
+    let _ = std::io::stderr().lock().write_all(format!("{:>10} {what}\n", "Waiting").as_bytes());
 }
 
 /// A bug of ours, for `main` to tell of when nothing else is left; written without any state of ours.

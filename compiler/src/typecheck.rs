@@ -31,6 +31,7 @@ pub(crate) use signature::control_word;
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::instruction::Instruction;
+use crate::hardware::precision::Precision;
 use crate::loop_ir::{Block, Proc};
 use crate::source::{SourceFile, Span};
 
@@ -102,6 +103,13 @@ fn layout(file: &Arc<SourceFile>, error: &ParseError, message: &str) -> Option<S
     }
     if message == "expected `:`, found newline" {
         return Some("a line that opens a block ends with `:`".to_string());
+    }
+    let words: Vec<&str> = line.split_whitespace().collect();
+    if let [ty, name, ..] = words.as_slice()
+        && message.starts_with("simple statements")
+        && (Precision::from_word(ty).is_some() || matches!(*ty, "float" | "double" | "int"))
+    {
+        return Some(format!("a buffer is declared with its name first: `{name}: f32`"));
     }
     // Brackets may be closed in later lines, which begin no statement then.
     let code = line.split('#').next()?;

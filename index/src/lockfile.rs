@@ -59,6 +59,8 @@ pub struct LockedPack {
     pub tree: Option<Blake3>,
     /// The digest of its raw C (instruction templates, globals, memory C); `None` when it has none or it was not counted.
     pub raw_c: Option<Blake3>,
+    /// When a registry published it, in seconds since 1970-01-01 UTC, as its signed index says; `None` from elsewhere.
+    pub published: Option<u64>,
     /// The packs it depends on, which are in the lockfile too.
     pub dependencies: BTreeSet<PackName>,
 }
@@ -171,6 +173,7 @@ struct RawPack {
     archive: Option<String>,
     tree: Option<String>,
     raw_c: Option<String>,
+    published: Option<u64>,
     #[serde(default)]
     dependencies: Vec<String>,
 }
@@ -261,6 +264,9 @@ impl fmt::Display for LockedPack {
         if let Some(digest) = self.raw_c {
             writeln!(f, "raw-c = \"blake3:{digest}\"")?;
         }
+        if let Some(time) = self.published {
+            writeln!(f, "published = {time}")?;
+        }
         if self.dependencies.is_empty() {
             return Ok(());
         }
@@ -283,6 +289,9 @@ impl RawPack {
         let archive = digest("sha256", "archive", &name, self.archive.as_deref())?;
         let tree = digest("blake3", "tree", &name, self.tree.as_deref())?;
         let raw_c = digest("blake3", "raw-c", &name, self.raw_c.as_deref())?;
+        if self.published.is_some() && !matches!(source, LockedSource::Registry(_)) {
+            return Err(LockError::remake(format!("pack `{name}` is of no registry, and is locked with `published`")));
+        }
         let (needs_archive, needs_tree) = match source {
             LockedSource::Builtin | LockedSource::Registry(_) => (true, true),
             LockedSource::Git { .. } => (false, true),
@@ -305,7 +314,7 @@ impl RawPack {
                 return Err(LockError::remake(format!("pack `{name}` depends on `{text}` twice")));
             }
         }
-        Ok(LockedPack { name, version, source, archive, tree, raw_c, dependencies })
+        Ok(LockedPack { name, version, source, archive, tree, raw_c, published: self.published, dependencies })
     }
 }
 

@@ -148,6 +148,7 @@ mod tests {
                 archive: None,
                 tree: None,
                 raw_c: None,
+                published: None,
                 dependencies: dependencies.iter().map(|dependency| name(dependency)).collect(),
             });
         }

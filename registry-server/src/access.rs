@@ -11,6 +11,7 @@ use sqlx::{AnyPool, Row as _};
 use crate::chance;
 use crate::error::ApiError;
 use crate::failure::Failure;
+use crate::organisations::{self, Role};
 use crate::service::Service;
 
 /// How long a session lasts, in seconds.
@@ -94,9 +95,14 @@ impl Caller {
     }
 
     /// Whether the caller may act as owner of a pack.
-    pub(crate) async fn must_own(&self, rows: &mut sqlx::AnyConnection, pack: &PackName) -> Result<(), ApiError> {
+    pub(crate) async fn must_own(
+        &self,
+        rows: &mut sqlx::AnyConnection,
+        right: Right,
+        pack: &PackName,
+    ) -> Result<(), ApiError> {
         let as_administrator = self.administrator && (self.session || self.rights.contains(&Right::Admin));
-        if as_administrator || owns(rows, &self.login, pack).await? {
+        if as_administrator || owns(rows, &self.login, right, pack).await? {
             return Ok(());
         }
         Err(ApiError::forbidden(format!("`{}` does not own `{pack}`", self.login))
@@ -104,11 +110,33 @@ impl Caller {
     }
 }
 
-/// Whether an account owns a pack.
+/// Whether there is an account that is not closed.
 ///
 /// # Errors
 /// The database cannot be read.
-pub(crate) async fn owns(rows: &mut sqlx::AnyConnection, login: &str, pack: &PackName) -> Result<bool, Failure> {
+pub(crate) async fn is_account(rows: &mut sqlx::AnyConnection, login: &str) -> Result<bool, Failure> {
+    let found = sqlx::query("SELECT login FROM accounts WHERE login = $1 AND disabled = 0").bind(login.to_owned());
+    Ok(found.fetch_optional(rows).await?.is_some())
+}
+
+/// Whether an account owns a pack, itself or as a member of the organisation whose scope it is in, as far as a right goes.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn owns(
+    rows: &mut sqlx::AnyConnection,
+    login: &str,
+    right: Right,
+    pack: &PackName,
+) -> Result<bool, Failure> {
+    if let Some(scope) = pack.vendor() {
+        let publishes = matches!(right, Right::PublishNew | Right::PublishUpdate);
+        match organisations::role(&mut *rows, scope, login).await? {
+            Some(Role::Owner) => return Ok(true),
+            Some(Role::Publisher) if publishes => return Ok(true),
+            Some(Role::Publisher) | None => {}
+        }
+    }
     let found = sqlx::query("SELECT login FROM owners WHERE name = $1 AND login = $2")
         .bind(pack.as_str().to_owned())
         .bind(login.to_owned())

@@ -7,6 +7,7 @@ use sqlx::{AnyPool, Row as _};
 use crate::chance;
 use crate::database;
 use crate::failure::Failure;
+use crate::organisations;
 
 /// The shortest password, in bytes.
 pub(crate) const SHORTEST_PASSWORD: usize = 10;
@@ -65,6 +66,11 @@ pub(crate) async fn create(
     })
     .await?
     .map_err(|error| Failure::new(format!("password hash: {error}")))?;
+    // In a turn, so that no organisation takes the name meanwhile.
+    let mut turn = database::turn(rows).await?;
+    if organisations::exists(&mut turn, login).await? {
+        return Err(Refused::Taken);
+    }
     let done = sqlx::query(
         "INSERT INTO accounts (login, password, email, administrator, disabled, created) VALUES ($1, $2, $3, $4, 0, $5) ON CONFLICT (login) DO NOTHING",
     )
@@ -73,8 +79,9 @@ pub(crate) async fn create(
     .bind(email.unwrap_or("").to_owned())
     .bind(i64::from(administrator))
     .bind(chance::now()?)
-    .execute(rows)
+    .execute(&mut *turn)
     .await?;
+    turn.commit().await?;
     if done.rows_affected() == 1 { Ok(()) } else { Err(Refused::Taken) }
 }
 

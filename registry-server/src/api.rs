@@ -1,6 +1,8 @@
 //! The HTTP interface: routes, and what all handlers share.
 
 mod accounts;
+mod feeds;
+mod organisations;
 mod packs;
 mod publishing;
 pub(crate) mod refusals;
@@ -45,6 +47,13 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/packs/{name}/downloads", get(packs::downloads))
         .route("/packs/{name}/audit", get(packs::audit))
         .route("/packs/{name}/badge.svg", get(packs::badge))
+        .route("/packs/{name}/feed.atom", get(feeds::of_pack))
+        .route("/feed.atom", get(feeds::all))
+        .route("/organisations/{name}", get(organisations::show).put(organisations::create))
+        .route(
+            "/organisations/{name}/members/{login}",
+            put(organisations::set_member).delete(organisations::remove_member),
+        )
         .route("/search", get(search::search));
     Router::new()
         .nest("/api/v1", api)

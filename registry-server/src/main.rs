@@ -15,6 +15,7 @@ mod failure;
 mod index;
 mod keys;
 mod operations;
+mod organisations;
 mod pages;
 mod publish;
 mod registry;

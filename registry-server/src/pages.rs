@@ -3,7 +3,7 @@
 mod account;
 mod difference;
 mod entrance;
-mod format;
+pub(crate) mod format;
 mod listing;
 mod markdown;
 mod pack;

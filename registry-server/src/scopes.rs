@@ -1,9 +1,11 @@
-//! Whose a scope is: a pack `@scope/name` begins with the account of that name, or with somebody who owns a pack there already.
+//! Whose a scope is: a pack `@scope/name` begins with a member of the organisation of that name, else with the account of that
+//! name, or with somebody who owns a pack there already.
 
 use exo_index::name::PackName;
 use sqlx::{AnyConnection, Row as _};
 
 use crate::failure::Failure;
+use crate::organisations::{self, Role};
 
 /// Why somebody may not begin a pack, and what can be done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +24,13 @@ pub(crate) async fn refusal(
     login: &str,
 ) -> Result<Option<NotYours>, Failure> {
     let Some(scope) = name.vendor().filter(|scope| *scope != login) else { return Ok(None) };
+    let members = organisations::members(rows, scope).await?;
+    if let Some((first, _)) = members.iter().find(|(_, role)| *role == Role::Owner) {
+        return Ok((!members.iter().any(|(member, _)| member == login)).then(|| NotYours {
+            message: format!("the scope `@{scope}` belongs to the organisation `{scope}`"),
+            hint: format!("ask `{first}` to let you in with `exo owner add @{scope} {login} --publisher`"),
+        }));
+    }
     let owners = owners(rows, scope).await?;
     if owners.iter().any(|owner| owner == login) {
         return Ok(None);
@@ -54,7 +63,10 @@ pub(crate) async fn refusal(
 }
 
 /// The owners of the packs of a scope, each once, by name.
-async fn owners(rows: &mut AnyConnection, scope: &str) -> Result<Vec<String>, Failure> {
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn owners(rows: &mut AnyConnection, scope: &str) -> Result<Vec<String>, Failure> {
     // A scope has no character that `LIKE` gives a meaning to.
     let found = sqlx::query("SELECT DISTINCT login FROM owners WHERE name LIKE $1 ORDER BY login")
         .bind(format!("@{scope}/%"))

@@ -102,7 +102,7 @@ pub(crate) async fn sign_in(
 
 /// How long a try waits after so many wrong passwords.
 fn wait(wrong: i64) -> Duration {
-    let beyond = u32::try_from(wrong.saturating_sub(PATIENCE)).unwrap_or(0);
+    let beyond = u32::try_from(wrong.saturating_sub(PATIENCE).max(0)).unwrap_or(u32::MAX);
     WAIT.saturating_mul(beyond).min(LONGEST_WAIT)
 }
 

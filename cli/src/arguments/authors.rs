@@ -66,36 +66,40 @@ pub(crate) struct Owner {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum OwnerAction {
-    /// Print the logins of the owners
-    List {
-        /// Name of the pack
-        #[arg(value_name = "PACK")]
-        pack: String,
-        #[command(flatten)]
-        at: At,
-    },
-    /// Let somebody publish and change the pack too
+    /// Print the logins of the owners, or the members of an organisation
+    List(Owned),
+    /// Let somebody publish and change the pack, or what is in the organisation's scope, too
     Add {
-        /// Name of the pack
-        #[arg(value_name = "PACK")]
-        pack: String,
-        /// Their login at the registry
-        #[arg(value_name = "LOGIN")]
-        login: String,
         #[command(flatten)]
-        at: At,
+        whom: Whom,
+        /// Let them publish in the organisation's scope, and nothing else
+        #[arg(long)]
+        publisher: bool,
     },
     /// Let somebody do so no more
-    Remove {
-        /// Name of the pack
-        #[arg(value_name = "PACK")]
-        pack: String,
-        /// Their login at the registry
-        #[arg(value_name = "LOGIN")]
-        login: String,
-        #[command(flatten)]
-        at: At,
-    },
+    Remove(Whom),
+    /// Make an organisation, whose members share the scope of its name
+    Create(Owned),
+}
+
+/// What is owned.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Owned {
+    /// Name of the pack, or `@NAME` of an organisation
+    #[arg(value_name = "PACK")]
+    pub(crate) pack: String,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+/// Somebody who may own it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Whom {
+    #[command(flatten)]
+    pub(crate) of: Owned,
+    /// Their login at the registry
+    #[arg(value_name = "LOGIN")]
+    pub(crate) login: String,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -90,6 +90,14 @@ impl Tree {
         })
     }
 
+    /// Reads and checks every file.
+    ///
+    /// # Errors
+    /// One was changed or is gone.
+    pub(crate) fn check(&self) -> Outcome<()> {
+        self.files.keys().try_for_each(|path| self.read(path).map(|_| ()))
+    }
+
     /// The bytes of a file, checked; `None` when the tree has no such file.
     pub(crate) fn read(&self, path: &str) -> Outcome<Option<Vec<u8>>> {
         let Some(expected) = self.files.get(path) else {

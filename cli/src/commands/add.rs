@@ -19,6 +19,7 @@ use crate::commands::new::pack_name;
 use crate::commands::remove::edit_failure;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
 use crate::git;
+use crate::install::standing::{self, Ask};
 use crate::install::{self, plan};
 use crate::project::Project;
 use crate::project::read;
@@ -48,6 +49,7 @@ pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> 
     let manifest = project.parse(text.clone())?;
     let installed = install::install(settings, terminal, &project, &manifest, true)?;
     project.write(&held, Some(&text), Some(&installed.plan.lock.to_string()))?;
+    standing::warn(settings, terminal, &project, &installed.plan.lock, Ask::Memory);
     let added: Vec<String> = wanted
         .iter()
         .map(|pack| match installed.plan.lock.packs.get(&pack.name) {
@@ -127,7 +129,8 @@ fn wanted(
 
 /// The failure for a pack that the registry does not have.
 pub(crate) fn unknown_pack(name: &PackName, registry: &Registry) -> Box<Failure> {
-    let near = nearest(name.as_str(), registry.names().map(PackName::as_str));
+    let beside = registry.reached.names_beside(name);
+    let near = nearest(name.as_str(), registry.names().chain(&beside).map(PackName::as_str));
     let asked: String = registry.reached.asked_for(name).map(|url| format!(" or in registry `{url}`")).collect();
     let failure = Failure::refused(format!("there is no pack `{name}` in the packs that come with exo{asked}"))
         .code(codes::RESOLUTION);

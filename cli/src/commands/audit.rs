@@ -2,30 +2,28 @@
 //! that were not run; and what authors and registries say against the locked versions.
 
 use clap::ValueEnum;
-use exo_index::lockfile::{LockedPack, LockedSource};
-use exo_index::visible::shown;
+use exo_index::lockfile::LockedSource;
 use serde_json::json;
 
 use crate::arguments::{Audit, Trust};
-use crate::builtin_packs::Registry;
 use crate::commands::examination::{Examination, examine};
-use crate::commands::ready::{Ready, ready};
+use crate::commands::ready::{Ready, ready_silently};
 use crate::failure::{Exit, Failure, Outcome, count};
+use crate::install::standing::{Ask, Standing, standings};
 use crate::install::summary::{Trusted, layout};
-use crate::registry::reach::{locked_place, with_urls};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Audit, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    let ready = ready(settings, terminal)?;
+    let ready = ready_silently(settings, terminal)?;
     let mut findings = ready.installed.summary.trusted();
     findings.push(own(&ready, &examine(settings, terminal, &ready)?));
-    let standings = standings(&ready, settings, terminal)?;
+    let standings = asked(&ready, settings, terminal)?;
     terminal.answer(
         || text(&findings, &standings),
         || {
             let one = |found: &Trusted| {
-                let said = standings.iter().find(|said| said.name == found.name);
+                let said = standings.iter().find(|said| said.name.as_str() == found.name);
                 json!({
                     "name": found.name, "version": found.version, "waived": found.waived,
                     "raw_c": found.raw_c, "unrun": found.unrun,
@@ -63,61 +61,23 @@ fn own(ready: &Ready, found: &Examination) -> Trusted {
     }
 }
 
-/// What is said against a locked version, now.
-struct Standing {
-    name: String,
-    version: String,
-    yanked: Option<String>,
-    deprecated: Option<String>,
-    advisories: Vec<String>,
-}
-
-/// Asks the sources of all locked packs what they say of them; those of which nothing is said are left out.
-fn standings(ready: &Ready, settings: &Settings, terminal: &Terminal) -> Outcome<Vec<Standing>> {
+/// Asks the sources of all locked packs what they say of them.
+fn asked(ready: &Ready, settings: &Settings, terminal: &Terminal) -> Outcome<Vec<Standing>> {
     let (project, lock) = (&ready.project, &ready.installed.plan.lock);
-    let mut registry = Registry::open(settings)?;
-    let manifest = with_urls(settings, project.locked_for(&project.manifest)?)?;
-    let elsewhere: Vec<_> =
-        lock.packs.values().filter(|pack| matches!(pack.source, LockedSource::Registry(_))).collect();
-    if settings.offline && !elsewhere.is_empty() {
+    let elsewhere = lock.packs.values().any(|pack| matches!(pack.source, LockedSource::Registry(_)));
+    if settings.offline && elsewhere {
         terminal.warning("--offline: what registries say of these packs by now is not asked");
-    } else {
-        let places = elsewhere.into_iter().map(|pack| (&pack.name, locked_place(pack, [&manifest])));
-        registry.reach(settings, terminal, places, Some(lock))?;
     }
-    let standing = |pack: &LockedPack| {
-        let found = registry.get(&pack.name, &pack.version)?;
-        let candidate = &found.candidate;
-        let said = Standing {
-            name: pack.name.to_string(),
-            version: pack.version.to_string(),
-            yanked: candidate.yanked.as_ref().map(|yanked| {
-                let reason = yanked.reason.as_ref().map(|reason| format!(": {}", shown(reason)));
-                format!("yanked{}", reason.unwrap_or_default())
-            }),
-            deprecated: found.deprecated.clone(),
-            advisories: candidate
-                .advisories
-                .iter()
-                .map(|advisory| shown(&format!("{}: {}", advisory.id, advisory.summary)))
-                .collect(),
-        };
-        let nothing = said.yanked.is_none() && said.deprecated.is_none() && said.advisories.is_empty();
-        (!nothing).then_some(said)
-    };
-    let registered = |pack: &&LockedPack| matches!(pack.source, LockedSource::Registry(_) | LockedSource::Builtin);
-    Ok(lock.packs.values().filter(registered).filter_map(standing).collect())
+    standings(settings, terminal, project, lock, if settings.offline { Ask::Memory } else { Ask::Registries })
 }
 
-impl Standing {
-    /// What of one kind is said, each as a phrase.
-    fn said(&self, what: Trust) -> Vec<String> {
-        match what {
-            Trust::Yanked => self.yanked.iter().cloned().collect(),
-            Trust::Deprecated => self.deprecated.iter().cloned().collect(),
-            Trust::Advisories => self.advisories.clone(),
-            Trust::Waived | Trust::RawC | Trust::Unrun => Vec::new(),
-        }
+/// What of one kind is said of a version, each as a phrase.
+fn phrases(said: &Standing, what: Trust) -> Vec<String> {
+    match what {
+        Trust::Yanked => said.yanked.iter().cloned().collect(),
+        Trust::Deprecated => said.deprecated.iter().cloned().collect(),
+        Trust::Advisories => said.advisories.clone(),
+        Trust::Waived | Trust::RawC | Trust::Unrun => Vec::new(),
     }
 }
 
@@ -140,7 +100,7 @@ fn denied(what: Trust, findings: &[Trusted], standings: &[Standing]) -> Option<S
         .filter(|found| amount(found, what) > 0)
         .map(|found| format!("{} {} ({})", found.name, found.version, amount(found, what)))
         .chain(standings.iter().flat_map(|said| {
-            said.said(what).into_iter().map(|phrase| format!("{} {} ({phrase})", said.name, said.version))
+            phrases(said, what).into_iter().map(|phrase| format!("{} {} ({phrase})", said.name, said.version))
         }))
         .collect();
     (!who.is_empty()).then(|| format!("{}: {}", word(what), who.join(", ")))
@@ -166,7 +126,8 @@ fn text(findings: &[Trusted], standings: &[Standing]) -> String {
         count(raw, "piece")
     );
     for said in standings {
-        for phrase in [Trust::Yanked, Trust::Deprecated, Trust::Advisories].into_iter().flat_map(|what| said.said(what))
+        for phrase in
+            [Trust::Yanked, Trust::Deprecated, Trust::Advisories].into_iter().flat_map(|what| phrases(said, what))
         {
             text.push_str(&format!("{} {}: {phrase}\n", said.name, said.version));
         }

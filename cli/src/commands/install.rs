@@ -8,10 +8,11 @@ use exo_index::lockfile::LOCK_FILE;
 use crate::arguments::Install;
 use crate::bundle;
 use crate::cache::Cache;
-use crate::commands::ready::ready;
+use crate::commands::ready::ready_asking;
 use crate::failure::{Exit, Failure, Outcome, count};
 use crate::filesystem;
 use crate::install::Installed;
+use crate::install::standing::Ask;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -19,8 +20,9 @@ use crate::terminal::Terminal;
 pub(super) fn run(arguments: &Install, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let installed = match &arguments.bundle {
         Some(file) => from_bundle(file, settings, terminal)?,
-        None => ready(settings, terminal)?.installed,
+        None => ready_asking(settings, terminal, Ask::Registries)?.installed,
     };
+    installed.plan.check_trees()?;
     for skipped in installed.summary.skipped() {
         terminal.detail(&skipped);
     }

@@ -1,5 +1,6 @@
 //! `exo outdated`: packs of the project for which there is something newer.
 
+use exo_compiler::diagnostic::codes;
 use exo_index::lockfile::LockedSource;
 use exo_index::version::Version;
 use serde_json::json;
@@ -7,6 +8,7 @@ use serde_json::json;
 use crate::builtin_packs::Registry;
 use crate::failure::{Exit, Outcome};
 use crate::install::plan;
+use crate::install::standing;
 use crate::install::summary::layout;
 use crate::policy::Offered;
 use crate::project::Project;
@@ -20,6 +22,8 @@ struct Row {
     locked: Version,
     allowed: Version,
     newest: Version,
+    /// What stands against the locked version.
+    against: Vec<String>,
     /// Newer versions that are not to be chosen, and why.
     held_back: Vec<String>,
 }
@@ -32,7 +36,16 @@ pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
         lock.packs.retain(|_, pack| matches!(pack.source, LockedSource::Git { .. }));
     }
     let unlocked = Settings { locked: false, ..settings.clone() };
-    let allowed = plan::resolve(&unlocked, terminal, &project, &project.manifest)?;
+    let allowed = match plan::resolve(&unlocked, terminal, &project, &project.manifest) {
+        // A version that was taken back without a successor stays.
+        Err(failed) if failed.code == Some(codes::RESOLUTION) => {
+            if !standing::keep_withdrawn(settings, terminal, &mut project, &locked)? {
+                return Err(failed);
+            }
+            plan::resolve(&unlocked, terminal, &project, &project.manifest).map_err(|_| failed)?
+        }
+        other => other?,
+    };
     let mut registry = Registry::open(settings)?;
     let manifest = with_urls(settings, project.locked_for(&project.manifest)?)?;
     let elsewhere = locked.packs.values().filter(|pack| matches!(pack.source, LockedSource::Registry(_)));
@@ -48,13 +61,21 @@ pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
         if matches!(pack.source, LockedSource::Path(_) | LockedSource::Git { .. }) {
             continue;
         }
+        let against: Vec<String> = match registry.get(name, &pack.version) {
+            Some(found) => {
+                let withdrawn = offered.judge(found).into_iter().filter(|removal| !removal.is_of_requirements());
+                withdrawn.map(|removal| format!("{name} {} {removal}", pack.version)).collect()
+            }
+            None => Vec::new(),
+        };
         let newest = offered.newest(name).map_or(&pack.version, |found| found.version()).clone();
         let allowed = allowed.packs.get(name).map_or(&pack.version, |found| &found.version).clone();
         let held = offered.held_back(name, &newest.clone().max(pack.version.clone()));
         let held_back: Vec<String> =
             held.iter().map(|(version, removal)| format!("{name} {version} {removal}")).collect();
-        if newest > pack.version || allowed != pack.version || !held_back.is_empty() {
-            rows.push(Row { name: name.to_string(), locked: pack.version.clone(), allowed, newest, held_back });
+        if newest > pack.version || allowed != pack.version || !held_back.is_empty() || !against.is_empty() {
+            let (name, locked) = (name.to_string(), pack.version.clone());
+            rows.push(Row { name, locked, allowed, newest, against, held_back });
         }
     }
     terminal.answer(|| text(&rows), || rows.iter().map(json).collect());
@@ -71,6 +92,9 @@ fn text(rows: &[Row]) -> String {
             .map(|row| [row.name.clone(), row.locked.to_string(), row.allowed.to_string(), row.newest.to_string()]),
     );
     let mut text = layout(&table);
+    for line in rows.iter().flat_map(|row| &row.against) {
+        text.push_str(&format!("locked: {line}\n"));
+    }
     for line in rows.iter().flat_map(|row| &row.held_back) {
         text.push_str(&format!("held back: {line}\n"));
     }
@@ -81,6 +105,6 @@ fn json(row: &Row) -> serde_json::Value {
     json!({
         "name": row.name, "locked": row.locked.to_string(),
         "allowed": row.allowed.to_string(), "newest": row.newest.to_string(),
-        "held_back": row.held_back,
+        "against": row.against, "held_back": row.held_back,
     })
 }

@@ -1,51 +1,114 @@
-//! `exo owner`: who may publish versions of a pack and change what is said of it.
+//! `exo owner`: who may publish versions of a pack and change what is said of it, and who is in an organisation.
 
-use exo_index::name::PackName;
 use exo_index::registry::layout::name_in_url;
 use exo_index::visible::shown;
 use serde_json::{Value, json};
 
-use crate::arguments::{Owner, OwnerAction};
+use crate::arguments::{Owned, Owner, OwnerAction, Whom};
 use crate::commands::new::pack_name;
 use crate::commands::token::open;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 use crate::registry::api::{Api, Body, encoded};
 use crate::registry::configuration::Registries;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
-pub(super) fn run(arguments: &Owner, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    match &arguments.action {
-        OwnerAction::List { pack, at } => {
-            // Anybody may know who owns a pack.
-            let registry = Registries::read(settings)?.asked(at.registry.as_deref())?;
-            list(&pack_name(pack)?, &Api::anonymous(settings, &registry)?, terminal)
-        }
-        OwnerAction::Add { pack, login, at } => {
-            change("PUT", &pack_name(pack)?, login, &open(settings, at)?, terminal, "owns")
-        }
-        OwnerAction::Remove { pack, login, at } => {
-            change("DELETE", &pack_name(pack)?, login, &open(settings, at)?, terminal, "does not own")
+/// What has owners.
+enum Subject {
+    /// The path of a pack in the API.
+    Pack(String),
+    /// The path of an organisation in the API.
+    Organisation(String),
+}
+
+impl Subject {
+    fn of(owned: &Owned) -> Outcome<Self> {
+        match owned.pack.strip_prefix('@').filter(|scope| !scope.contains('/')) {
+            Some(scope) => Ok(Subject::Organisation(format!("organisations/{}", encoded(scope)))),
+            None => Ok(Subject::Pack(format!("packs/{}", name_in_url(&pack_name(&owned.pack)?)))),
         }
     }
 }
 
-fn list(pack: &PackName, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
-    let answer = api.ask("GET", &format!("packs/{}/owners", name_in_url(pack)), Body::Nothing)?;
-    let owners = answer.get("owners").and_then(Value::as_array).into_iter().flatten();
-    let owners: Vec<String> = owners.filter_map(Value::as_str).map(shown).collect();
+pub(super) fn run(arguments: &Owner, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    match &arguments.action {
+        OwnerAction::List(owned) => {
+            // Anybody may know who owns a pack.
+            let registry = Registries::read(settings)?.asked(owned.at.registry.as_deref())?;
+            list(owned, &Api::anonymous(settings, &registry)?, terminal)
+        }
+        OwnerAction::Add { whom, publisher } => add(whom, *publisher, &open(settings, &whom.of.at)?, terminal),
+        OwnerAction::Remove(whom) => remove(whom, &open(settings, &whom.of.at)?, terminal),
+        OwnerAction::Create(owned) => create(owned, &open(settings, &owned.at)?, terminal),
+    }
+}
+
+fn list(owned: &Owned, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(shown).unwrap_or_default();
+    let (path, key) = match Subject::of(owned)? {
+        Subject::Pack(path) => (format!("{path}/owners"), "owners"),
+        Subject::Organisation(path) => (path, "members"),
+    };
+    let answer = api.ask("GET", &path, Body::Nothing)?;
+    let lines: Vec<String> = answer
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|one| match one.as_str() {
+            Some(login) => shown(login),
+            None => format!("{} ({})", text(one, "login"), text(one, "role")),
+        })
+        .collect();
     terminal.answer(
-        || owners.iter().map(|login| format!("{login}\n")).collect(),
-        || json!({ "name": pack.as_str(), "owners": owners }),
+        || lines.iter().map(|line| format!("{line}\n")).collect(),
+        || json!({ "name": owned.pack, key: answer.get(key) }),
     );
     Ok(Exit::Done)
 }
 
-fn change(method: &str, pack: &PackName, login: &str, api: &Api, terminal: &Terminal, now: &str) -> Outcome<Exit> {
-    api.ask(method, &format!("packs/{}/owners/{}", name_in_url(pack), encoded(login)), Body::Nothing)?;
+fn add(whom: &Whom, publisher: bool, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
+    match Subject::of(&whom.of)? {
+        Subject::Pack(_) if publisher => {
+            return Err(Failure::usage("--publisher is for organisations").hint("a pack has owners only"));
+        }
+        Subject::Pack(path) => api.ask("PUT", &format!("{path}/owners/{}", encoded(&whom.login)), Body::Nothing)?,
+        Subject::Organisation(path) => {
+            let body = json!({ "role": if publisher { "publisher" } else { "owner" } });
+            api.ask("PUT", &format!("{path}/members/{}", encoded(&whom.login)), Body::Json(&body))?
+        }
+    };
+    told(whom, api, terminal, true, if publisher { "may publish in" } else { "owns" })
+}
+
+fn remove(whom: &Whom, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
+    let (path, now) = match Subject::of(&whom.of)? {
+        Subject::Pack(path) => (format!("{path}/owners"), "does not own"),
+        Subject::Organisation(path) => (format!("{path}/members"), "is no member of"),
+    };
+    api.ask("DELETE", &format!("{path}/{}", encoded(&whom.login)), Body::Nothing)?;
+    told(whom, api, terminal, false, now)
+}
+
+fn told(whom: &Whom, api: &Api, terminal: &Terminal, owner: bool, now: &str) -> Outcome<Exit> {
+    let (pack, login) = (&whom.of.pack, &whom.login);
     terminal.answer(
         || format!("{login} {now} {pack} at {} now\n", api.url),
-        || json!({ "name": pack.as_str(), "login": login, "owner": method == "PUT" }),
+        || json!({ "name": pack, "login": login, "owner": owner }),
+    );
+    Ok(Exit::Done)
+}
+
+fn create(owned: &Owned, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
+    let Subject::Organisation(path) = Subject::of(owned)? else {
+        return Err(Failure::usage(format!("`{}` is not the name of an organisation", owned.pack))
+            .hint("write it as its scope: `exo owner create @NAME`"));
+    };
+    api.ask("PUT", &path, Body::Nothing)?;
+    let name = &owned.pack;
+    terminal.answer(
+        || format!("made the organisation {name} at {}; `exo owner add {name} LOGIN` lets others in\n", api.url),
+        || json!({ "name": name, "created": true }),
     );
     Ok(Exit::Done)
 }

@@ -11,6 +11,7 @@ use crate::builtin_packs::Registry;
 use crate::disk_world::{DiskWorld, Location, WorldPack, pack_id};
 use crate::failure::{Failure, Outcome};
 use crate::install::plan::imports;
+use crate::install::standing::{self, Ask};
 use crate::install::{self, Installed};
 use crate::project::{Project, find_root};
 use crate::settings::Settings;
@@ -27,8 +28,21 @@ pub(crate) struct Ready {
     pub(crate) id: String,
 }
 
-/// Installs what the project needs and brings Exo.lock up to date (with `--locked`, refuses where it is not).
+/// Installs what the project needs and brings Exo.lock up to date (with `--locked`, refuses where it is not); warns of versions that
+/// were taken back since, as far as this machine knows.
 pub(crate) fn ready(settings: &Settings, terminal: &Terminal) -> Outcome<Ready> {
+    ready_asking(settings, terminal, Ask::Memory)
+}
+
+/// As [`ready`], with warnings of what is said now.
+pub(crate) fn ready_asking(settings: &Settings, terminal: &Terminal, ask: Ask) -> Outcome<Ready> {
+    let ready = ready_silently(settings, terminal)?;
+    standing::warn(settings, terminal, &ready.project, &ready.installed.plan.lock, ask);
+    Ok(ready)
+}
+
+/// As [`ready`], for a command that tells itself what is said of the locked versions.
+pub(crate) fn ready_silently(settings: &Settings, terminal: &Terminal) -> Outcome<Ready> {
     let mut project = Project::open(settings)?;
     for _ in 0..ATTEMPTS {
         let installed = install::install(settings, terminal, &project, &project.manifest, true)?;

@@ -155,7 +155,8 @@ pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outc
         return Err(unknown_pack(&name, &registry));
     };
     let offered = Offered::here(&registry, settings)?;
-    let pack = offered.newest(&name).unwrap_or(pack);
+    let chosen = offered.newest(&name);
+    let (can_be_added, pack) = (chosen.is_some(), chosen.unwrap_or(pack));
     let versions: Vec<String> = registry.versions(&name).rev().map(|found| found.version().to_string()).collect();
     let held_back: Vec<String> = registry
         .versions(&name)
@@ -169,12 +170,13 @@ pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outc
         .map(|dependency| (dependency.name.clone(), dependency.requirement.to_string()))
         .collect();
     terminal.answer(
-        || page(pack, &versions, &held_back, &needs),
+        || format!("{}\n{}\n", page(pack, &versions, &held_back, &needs), invitation(&name, can_be_added)),
         || {
             let mut value = summary(pack);
             if let Some(object) = value.as_object_mut() {
                 object.insert("versions".into(), json!(versions));
                 object.insert("held_back".into(), json!(held_back));
+                object.insert("can_be_added".into(), json!(can_be_added));
                 object.insert("deprecated".into(), json!(pack.deprecated));
                 let needs = needs.iter().map(|(name, requirement)| (name.to_string(), json!(requirement)));
                 object.insert("dependencies".into(), serde_json::Value::Object(needs.collect()));
@@ -187,6 +189,14 @@ pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outc
         },
     );
     Ok(Exit::Done)
+}
+
+/// What can be done with a pack.
+fn invitation(name: &PackName, can_be_added: bool) -> String {
+    match can_be_added {
+        true => format!("`exo add {name}` adds it, `exo help {name}` lists what it offers"),
+        false => format!("no version of `{name}` is to be chosen; who has one locked keeps it"),
+    }
 }
 
 fn page(pack: &RegistryPack, versions: &[String], held_back: &[String], needs: &[(PackName, String)]) -> String {
@@ -210,6 +220,5 @@ fn page(pack: &RegistryPack, versions: &[String], held_back: &[String], needs: &
     line("dependencies", &needs.join(", "));
     line("sha256", &pack.sha256.to_string());
     line("tree", &pack.tree.to_string());
-    text.push_str(&format!("\n`exo add {0}` adds it, `exo help {0}` lists what it offers\n", pack.name()));
     text
 }

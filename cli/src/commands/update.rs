@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use exo_compiler::diagnostic::codes;
 use exo_index::lockfile::{LOCK_FILE, LockedSource, Lockfile};
 use exo_index::name::PackName;
 use exo_index::version::Version;
@@ -11,6 +12,7 @@ use crate::arguments::Update;
 use crate::commands::new::pack_name;
 use crate::commands::tree::not_in_project;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::install::standing::{self, Ask};
 use crate::install::{self, plan};
 use crate::project::Project;
 use crate::settings::Settings;
@@ -29,7 +31,20 @@ pub(super) fn run(arguments: &Update, settings: &Settings, terminal: &Terminal) 
             Version::parse(version).map_err(|error| Failure::usage(format!("--precise: {}", error.message)))?;
         project.pinned.extend(moved.iter().map(|name| (name.clone(), version.clone())));
     }
-    let installed = install::install(settings, terminal, &project, &project.manifest, true)?;
+    let installed = match install::install(settings, terminal, &project, &project.manifest, true) {
+        // A version that was taken back without a successor stays, as it does without an update.
+        Err(failed) if failed.code == Some(codes::RESOLUTION) && arguments.precise.is_none() => {
+            let kept = match &before {
+                Some(before) => standing::keep_withdrawn(settings, terminal, &mut project, before)?,
+                None => false,
+            };
+            if !kept {
+                return Err(failed);
+            }
+            install::install(settings, terminal, &project, &project.manifest, true).map_err(|_| failed)?
+        }
+        other => other?,
+    };
     let lock = &installed.plan.lock;
     let changes = changes(before.as_ref(), lock);
     let new_c = changed_c(before.as_ref(), lock);
@@ -37,6 +52,7 @@ pub(super) fn run(arguments: &Update, settings: &Settings, terminal: &Terminal) 
         return Err(refuse_new_c(&new_c));
     }
     project.write(&held, None, Some(&lock.to_string()))?;
+    standing::warn(settings, terminal, &project, lock, Ask::Memory);
     terminal.answer(
         || match changes.as_slice() {
             [] => "everything is at the newest version that Exo.toml allows\n".to_string(),
@@ -117,8 +133,8 @@ fn changed_c(before: Option<&Lockfile>, after: &Lockfile) -> Vec<String> {
 }
 
 fn refuse_new_c(changed: &[String]) -> Box<Failure> {
-    let mut failure = Failure::refused("the update changes raw C, which is trusted and cannot be proven")
-        .code(exo_compiler::diagnostic::codes::UNSAFE);
+    let mut failure =
+        Failure::refused("the update changes raw C, which is trusted and cannot be proven").code(codes::UNSAFE);
     for line in changed {
         failure = failure.note(line.clone());
     }

@@ -35,7 +35,9 @@ pub(super) fn run(arguments: &Verify, settings: &Settings, terminal: &Terminal) 
         Ok(())
     };
     if let Some(project) = &project {
-        let mut instances = plan::plan(settings, terminal, &cache, project, &project.manifest)?.instances;
+        let plan = plan::plan(settings, terminal, &cache, project, &project.manifest)?;
+        plan.check_trees()?;
+        let mut instances = plan.instances;
         if arguments.all {
             instances.push(Instance::of_project(project)?);
         }

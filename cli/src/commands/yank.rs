@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &Yank, settings: &Settings, terminal: &Terminal) ->
     terminal.answer(
         || match yanked {
             true => format!(
-                "{name} {version} is yanked: who has locked it keeps it (`exo audit` says so), and nobody newly chooses it\n"
+                "{name} {version} is yanked: who has locked it keeps it and is warned, and nobody newly chooses it\n"
             ),
             false => format!("{name} {version} may be chosen again\n"),
         },

@@ -11,9 +11,7 @@ use exo_index::digest::Blake3;
 use exo_index::lockfile::{LOCK_FILE, LockedPack, LockedSource, Lockfile};
 use exo_index::manifest::{MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
-use exo_index::resolve::{
-    FixedPack, Need, Needs, PackSource as _, Request, Resolution, ResolveError, ResolvedPack, resolve as solve,
-};
+use exo_index::resolve::{FixedPack, Need, Needs, Request, Resolution, ResolveError, ResolvedPack, resolve as solve};
 use exo_index::version::{Requirement, Version};
 
 use crate::builtin_packs::Registry;
@@ -97,6 +95,7 @@ impl Instance {
                 archive: None,
                 tree: None,
                 raw_c: None,
+                published: None,
                 dependencies: dependencies.clone(),
             },
             dependencies,
@@ -118,6 +117,21 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Reads every file of the installed packs, as a build would: a verdict that is cached holds of files that are as they were.
+    ///
+    /// # Errors
+    /// A file was changed or is gone.
+    pub(crate) fn check_trees(&self) -> Outcome<()> {
+        for instance in &self.instances {
+            if let Location::Tree { folder, .. } = &instance.location
+                && let Some(tree) = Tree::open(folder, &instance.tree)?
+            {
+                tree.check()?;
+            }
+        }
+        Ok(())
+    }
+
     /// The plan with the raw-C digests that verification found. Files of path packs may change, so theirs are not locked.
     pub(crate) fn with_raw_c(mut self, verdicts: &BTreeMap<PackName, Verdict>) -> Self {
         for (name, pack) in &mut self.lock.packs {
@@ -222,7 +236,7 @@ fn settle(
     if stale.is_empty()
         && let Some(lock) = &project.lock
     {
-        still_allowed(terminal, &Offered::new(registry, manifest.policy.clone())?, lock)?;
+        still_allowed(&Offered::new(registry, manifest.policy.clone())?, lock)?;
         return Ok(lock.clone());
     }
     // No lockfile fits packs for another exo; the resolver explains who asks for them.
@@ -272,20 +286,18 @@ fn settle(
     Ok(lock)
 }
 
-/// A lockfile made elsewhere, or before there were rules, is held to them too; what was only taken back since is warned of.
-fn still_allowed(terminal: &Terminal, offered: &Offered, lock: &Lockfile) -> Outcome<()> {
+/// A lockfile made elsewhere, or before there were rules, is held to them too. What was only taken back since stays; see `standing`.
+fn still_allowed(offered: &Offered, lock: &Lockfile) -> Outcome<()> {
     for pack in
         lock.packs.values().filter(|pack| !matches!(pack.source, LockedSource::Path(_) | LockedSource::Git { .. }))
     {
-        let Some(removal) = offered.removal(&pack.name, &pack.version) else { continue };
-        let said = format!("`{} {}` is locked, and {removal}", pack.name, pack.version);
+        let Some(removal) = offered.removal_of_locked(pack) else { continue };
         if removal.holds_when_locked() {
-            return Err(Failure::refused(said)
+            return Err(Failure::refused(format!("`{} {}` is locked, and {removal}", pack.name, pack.version))
                 .code(codes::RESOLUTION)
                 .hint(format!("`exo update {}` takes a version that the policy allows, if there is one", pack.name))
                 .hint(removal.hint(&pack.name)));
         }
-        terminal.warning(&said);
     }
     Ok(())
 }
@@ -333,9 +345,9 @@ fn unindented(text: &str) -> String {
 fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: Version) -> Outcome<Lockfile> {
     let mut lock = Lockfile::new(exo);
     for (name, pack) in &resolution.packs {
-        let (source, archive, tree) = match (paths.packs.get(name), registry.get(name, &pack.version)) {
-            (Some(path), _) => (path.locked_source(), None, path.locked_tree()),
-            (None, Some(found)) => (found.source(), Some(found.sha256), Some(found.tree)),
+        let (source, archive, tree, published) = match (paths.packs.get(name), registry.get(name, &pack.version)) {
+            (Some(path), _) => (path.locked_source(), None, path.locked_tree(), None),
+            (None, Some(found)) => (found.source(), Some(found.sha256), Some(found.tree), found.published()),
             (None, None) => return Err(Failure::bug(format!("`{name} {}` was chosen but is nowhere", pack.version))),
         };
         lock.insert(LockedPack {
@@ -345,6 +357,7 @@ fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: 
             archive,
             tree,
             raw_c: None,
+            published,
             dependencies: pack.dependencies.clone(),
         });
     }

@@ -1,6 +1,7 @@
 //! A registry as this machine sees it: nothing is given out that was not checked up to a signature that is believed.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use exo_compiler::diagnostic::codes;
 use exo_index::archive::Limits;
@@ -43,33 +44,53 @@ pub(crate) struct Client {
     objects: PathBuf,
 }
 
-/// A failure that came while a proof was made.
-struct Unproven(Box<Failure>);
+/// What came between while a proof was made.
+enum Unproven {
+    Failed(Box<Failure>),
+    Malformed(Malformed),
+}
 
 impl From<Malformed> for Unproven {
     fn from(malformed: Malformed) -> Self {
-        Unproven(Failure::refused(malformed.to_string()).code(codes::DIGEST))
+        Unproven::Malformed(malformed)
+    }
+}
+
+impl Unproven {
+    fn failure(self, url: &str) -> Box<Failure> {
+        match self {
+            Unproven::Failed(failed) => failed,
+            Unproven::Malformed(malformed) => {
+                Failure::refused(format!("registry `{url}`: its log cannot be read: {malformed}")).code(codes::DIGEST).hint(
+                    "a file of the log is damaged, there or on the way: try again, or another mirror; if it stays, tell the \
+                     registry's operator, who has `exo-registry verify-all`",
+                )
+            }
+        }
     }
 }
 
 /// Tiles from the registry; what is made of them is a proof that is checked.
-struct Tiles<'a>(&'a Transport);
+struct Tiles<'a> {
+    transport: &'a Transport,
+    url: &'a str,
+}
 
 impl ReadTile for Tiles<'_> {
     type Error = Unproven;
 
     fn read_tile(&self, tile: &Tile) -> Result<Vec<u8>, Unproven> {
         let path = layout::tile(tile);
-        match self.0.get(&path, tile.bytes() as u64) {
+        match self.transport.get(&path, tile.bytes() as u64) {
             Ok(Some(bytes)) => Ok(bytes),
-            Ok(None) => Err(Unproven(absent(&path))),
-            Err(failed) => Err(Unproven(failed)),
+            Ok(None) => Err(Unproven::Failed(absent(self.url, &path))),
+            Err(failed) => Err(Unproven::Failed(failed)),
         }
     }
 }
 
-fn absent(path: &str) -> Box<Failure> {
-    Failure::environment(format!("the registry lacks `{path}`"))
+fn absent(url: &str, path: &str) -> Box<Failure> {
+    Failure::environment(format!("registry `{url}` lacks `{path}`"))
         .hint("the registry or a mirror of it is incomplete; try again later, or another mirror")
 }
 
@@ -88,7 +109,7 @@ impl Client {
         pin: Option<&Sha256>,
     ) -> Outcome<Self> {
         let url = url.trim_end_matches('/');
-        let transport = Transport::of(url)?;
+        let transport = Transport::of(url, terminal.tells())?;
         let file = memory_of(settings, url)?;
         let remembered = recall(&file)?;
         let trust = match remembered {
@@ -128,7 +149,7 @@ impl Client {
                 .note(format!("it is `{path}` of registry `{}`", self.url))
                 .hint("run the command once without --offline"));
         }
-        let bytes = self.transport.get(path, limit)?.ok_or_else(|| absent(path))?;
+        let bytes = self.transport.get(path, limit)?.ok_or_else(|| absent(&self.url, path))?;
         check_digest(what, digest, &bytes).map_err(|refusal| self.disbelief(&refusal))?;
         filesystem::create_directory(&self.objects)?;
         filesystem::write_cached(&kept, &bytes)?;
@@ -153,10 +174,33 @@ impl Client {
         Shard::parse(&bytes, name).map(Some).map_err(wrong)
     }
 
+    /// The names of all packs, as far as they come within some time: for the one question what a wrong name was meant to be.
+    ///
+    /// # Errors
+    /// The index cannot be had, or is not sound.
+    pub(crate) fn names(&self, within: Duration) -> Outcome<Vec<PackName>> {
+        let start = Instant::now();
+        let wrong = |malformed: Malformed| self.disbelief(&Refusal::Malformed(malformed));
+        let digest = self.pointer()?.snapshot;
+        let bytes = self.object("the snapshot", &layout::snapshot(&digest), &digest, LARGE)?;
+        let snapshot = Snapshot::parse(&bytes).map_err(wrong)?;
+        let mut names = Vec::new();
+        for number in 0..=u8::MAX {
+            let Some(digest) = snapshot.bucket(number) else { continue };
+            if start.elapsed() > within {
+                break;
+            }
+            let bytes = self.object("a bucket of the index", &layout::bucket(&digest), &digest, LARGE)?;
+            names.extend(Bucket::parse(&bytes, number).map_err(wrong)?.0.into_keys());
+        }
+        Ok(names)
+    }
+
     /// Refuses a version that was not published through the log.
     pub(crate) fn check_logged(&self, name: &PackName, entry: &VersionEntry) -> Outcome<()> {
         let size = self.pointer()?.log_size;
-        let proof = inclusion_proof(&Tiles(&self.transport), entry.log, size).map_err(|Unproven(failed)| failed)?;
+        let tiles = Tiles { transport: &self.transport, url: &self.url };
+        let proof = inclusion_proof(&tiles, entry.log, size).map_err(|unproven| unproven.failure(&self.url))?;
         self.trust.check_inclusion(name, entry, &proof).map_err(|refusal| self.disbelief(&refusal))
     }
 
@@ -232,7 +276,7 @@ fn advance(
     remembered: Option<Trust>,
     pin: Option<&Sha256>,
 ) -> Outcome<Trust> {
-    let get = |path: &str| transport.get(path, SMALL)?.ok_or_else(|| absent(path));
+    let get = |path: &str| transport.get(path, SMALL)?.ok_or_else(|| absent(url, path));
     let refused = |refusal: Refusal| disbelief(url, &refusal);
     let malformed = |malformed: Malformed| disbelief(url, &Refusal::Malformed(malformed));
     let root = |number: u64| Envelope::parse("a root", &get(&layout::root(number))?).map_err(malformed);
@@ -258,8 +302,8 @@ fn advance(
     let candidate = trust.consider(&note, now()).map_err(refused)?;
     let proof = match candidate.proof_from() {
         None => Vec::new(),
-        Some(old) => consistency_proof(&Tiles(transport), old, candidate.pointer().log_size)
-            .map_err(|Unproven(failed)| failed)?,
+        Some(old) => consistency_proof(&Tiles { transport, url }, old, candidate.pointer().log_size)
+            .map_err(|unproven| unproven.failure(url))?,
     };
     candidate.accept(&proof).map_err(refused)
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use exo_compiler::diagnostic::codes;
 use exo_index::lockfile::{LOCK_FILE, LockedPack, LockedSource, Lockfile};
@@ -18,6 +19,9 @@ use crate::registry::configuration::{Configured, Registries};
 use crate::registry::packs_of;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
+
+/// How long the names of a registry are gathered to guess what was meant.
+const TIME_FOR_NAMES: Duration = Duration::from_secs(4);
 
 /// Where a name is to be looked for.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +77,12 @@ pub(crate) struct Reached {
 }
 
 impl Reached {
+    /// Names of packs in the registries that were asked for a name; those that cannot be had are left out.
+    pub(crate) fn names_beside(&self, name: &PackName) -> Vec<PackName> {
+        let asked = self.asked_for(name).filter_map(|url| self.clients.get(url));
+        asked.filter_map(|client| client.names(TIME_FOR_NAMES).ok()).flatten().collect()
+    }
+
     /// The registries that were asked for a name, for messages.
     pub(crate) fn asked_for(&self, name: &PackName) -> impl Iterator<Item = &String> {
         self.asked.get(name).into_iter().flatten()

@@ -11,6 +11,7 @@ use exo_index::registry::build::{index, shard_object};
 use exo_index::registry::keys::SecretKey;
 use exo_index::registry::layout;
 use exo_index::registry::log::append::MemoryLog;
+use exo_index::registry::log::tile::Tile;
 use exo_index::registry::pointer::Pointer;
 use exo_index::registry::root::Root;
 use exo_index::registry::shard::PackEntry;
@@ -231,10 +232,19 @@ fn what_does_not_belong_together_is_refused() {
         site.write(&path, b"tampered");
         site.refuses("was asked for", "damaged or tampered with");
         std::fs::remove_file(site.folder.path().join("site").join(&path)).unwrap();
-        site.refuses("the registry lacks", "incomplete");
+        site.refuses(&format!("registry `{}` lacks `v1/", site.url()), "incomplete");
         site.write(&path, &good);
     }
     assert!(site.files(site.open(false, None).unwrap()).is_ok());
+}
+
+#[test]
+fn a_damaged_tile_names_the_registry_and_what_to_do() {
+    let site = Site::new();
+    let tile = layout::tile(&Tile { level: 0, index: 0, width: 2 });
+    let good = std::fs::read(site.folder.path().join("site").join(&tile)).unwrap();
+    site.write(&tile, good.get(1..).unwrap());
+    site.refuses(&format!("registry `{}`: its log cannot be read: ", site.url()), "another mirror");
 }
 
 #[test]

@@ -139,6 +139,25 @@ impl Pattern {
         Pattern::stmt(StmtPattern::Call { name: name_pattern(name) }, nth)
     }
 
+    /// The same pattern with a reduction for its only assignment, or the other way around, and how it is written.
+    pub fn other_write(&self) -> Option<(Pattern, String)> {
+        let PatternKind::Stmts(stmts) = &self.kind else { return None };
+        let (kind, name, op) = match stmts.as_slice() {
+            [StmtPattern::Assign { name, idx, rhs }] => {
+                (StmtPattern::Reduce { name: name.clone(), idx: idx.clone(), rhs: rhs.clone() }, name, "+=")
+            }
+            [StmtPattern::Reduce { name, idx, rhs }] => {
+                (StmtPattern::Assign { name: name.clone(), idx: idx.clone(), rhs: rhs.clone() }, name, "=")
+            }
+            _ => return None,
+        };
+        let name = match name {
+            NamePattern::Text(name) => name.as_str(),
+            NamePattern::Any | NamePattern::Symbol(_) => "_",
+        };
+        Some((Pattern { kind: PatternKind::Stmts(vec![kind]), nth: self.nth }, format!("{name} {op} _")))
+    }
+
     /// The iterator, where the pattern is that of one loop.
     pub fn loop_name(&self) -> Option<&str> {
         match &self.kind {

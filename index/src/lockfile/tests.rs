@@ -12,6 +12,7 @@ fn name(text: &str) -> PackName {
 
 fn locked(pack: &str, version: &str, source: LockedSource, dependencies: &[&str]) -> LockedPack {
     let fixed = !matches!(source, LockedSource::Path(_));
+    let published = matches!(source, LockedSource::Registry(_)).then_some(1_700_000_000);
     LockedPack {
         name: name(pack),
         version: Version::parse(version).unwrap(),
@@ -19,6 +20,7 @@ fn locked(pack: &str, version: &str, source: LockedSource, dependencies: &[&str]
         archive: fixed.then(|| Sha256::of(pack.as_bytes())),
         tree: fixed.then(|| Blake3::of(pack.as_bytes())),
         raw_c: (pack == "neon").then(|| Blake3::of(b"c")),
+        published,
         dependencies: dependencies.iter().map(|dependency| name(dependency)).collect(),
     }
 }
@@ -46,6 +48,16 @@ fn text_is_canonical_and_reads_back() {
     assert_eq!(Lockfile::parse(&text).unwrap().to_string(), text);
     let names: Vec<&str> = text.lines().filter(|line| line.starts_with("name")).collect();
     assert_eq!(names, ["name = \"@arm/sve\"", "name = \"far\"", "name = \"neon\"", "name = \"std\""]);
+}
+
+#[test]
+fn a_publish_time_is_of_a_registry() {
+    let text = sample().to_string();
+    assert_eq!(text.matches("\npublished = 1700000000\n").count(), 1);
+    let before = text.replace("published = 1700000000\n", "");
+    assert_eq!(Lockfile::parse(&before).unwrap().packs[&name("@arm/sve")].published, None, "older lockfiles have none");
+    let moved = text.replace("registry+https://packs.example.org", "builtin");
+    assert!(Lockfile::parse(&moved).unwrap_err().message.contains("`@arm/sve` is of no registry"));
 }
 
 #[test]

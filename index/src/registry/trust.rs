@@ -133,11 +133,16 @@ impl Trust {
         if pointer.origin != self.root.registry {
             return Err(Refusal::OtherRegistry { expected: self.root.registry, found: pointer.origin });
         }
-        self.not_back("root number", self.root.version, pointer.root)?;
+        // What was never seen cannot go back: at the first visit a lower number is a damaged or forged pointer.
+        if self.pointer.is_some() {
+            self.not_back("root number", self.root.version, pointer.root)?;
+        } else if pointer.root < self.root.version && !self.is_signed(&note) {
+            return Err(Refusal::WrongKey);
+        }
         if pointer.root != self.root.version {
             return Err(Refusal::RootSequence { expected: pointer.root, found: self.root.version });
         }
-        if !self.root.index_keys.iter().any(|key| note.is_signed_by(&self.root.registry, key)) {
+        if !self.is_signed(&note) {
             return Err(Refusal::WrongKey);
         }
         if pointer.issued > now.saturating_add(CLOCK_TOLERANCE) {
@@ -158,6 +163,10 @@ impl Trust {
             }
         }
         Ok(Candidate { trust: self, pointer, text })
+    }
+
+    fn is_signed(&self, note: &Note) -> bool {
+        self.root.index_keys.iter().any(|key| note.is_signed_by(&self.root.registry, key))
     }
 
     /// Refuses a number that is below the one remembered.

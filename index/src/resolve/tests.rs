@@ -117,6 +117,7 @@ fn prefers_a_lockfile_except_for_what_is_moved_on() {
             archive: None,
             tree: None,
             raw_c: None,
+            published: None,
             dependencies: BTreeSet::new(),
         });
     }

@@ -22,7 +22,7 @@ use crate::error::ApiError;
 use crate::index;
 use crate::service::Service;
 
-fn no_pack(name: &PackName) -> ApiError {
+pub(super) fn no_pack(name: &PackName) -> ApiError {
     ApiError::absent(format!("there is no pack `{name}`"))
 }
 
@@ -86,7 +86,7 @@ async fn change(service: &Service, caller: &Caller, right: Right, name: &PackNam
     if there.is_none() {
         return Err(no_pack(name));
     }
-    caller.must_own(&mut turn, name).await?;
+    caller.must_own(&mut turn, right, name).await?;
     Ok(turn)
 }
 
@@ -237,11 +237,7 @@ pub(super) async fn add_owner(
 ) -> Result<StatusCode, ApiError> {
     let name = pack_name(&name)?;
     let mut turn = change(&service, &caller, Right::Owners, &name).await?;
-    let account = sqlx::query("SELECT login FROM accounts WHERE login = $1 AND disabled = 0")
-        .bind(login.clone())
-        .fetch_optional(&mut *turn)
-        .await?;
-    if account.is_none() {
+    if !access::is_account(&mut turn, &login).await? {
         return Err(ApiError::absent(format!("there is no account `{login}`")));
     }
     let done = sqlx::query("INSERT INTO owners (name, login) VALUES ($1, $2) ON CONFLICT (name, login) DO NOTHING")
@@ -322,7 +318,7 @@ pub(super) async fn audit(
     let name = named(&path)?;
     caller.may(Right::Owners, &name)?;
     let mut rows = service.registry.rows.acquire().await?;
-    caller.must_own(&mut rows, &name).await?;
+    caller.must_own(&mut rows, Right::Owners, &name).await?;
     let found = sqlx::query("SELECT at, login, action FROM audit WHERE subject = $1 ORDER BY at DESC, id LIMIT 1000")
         .bind(name.as_str().to_owned())
         .fetch_all(&mut *rows)

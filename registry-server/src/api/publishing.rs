@@ -75,7 +75,7 @@ async fn may_publish(service: &Service, caller: &Caller, packs: &[Declared]) -> 
     for pack in packs {
         if admission::exists(&mut rows, &pack.name).await? {
             caller.may(Right::PublishUpdate, &pack.name)?;
-            caller.must_own(&mut rows, &pack.name).await?;
+            caller.must_own(&mut rows, Right::PublishUpdate, &pack.name).await?;
         } else {
             caller.may(Right::PublishNew, &pack.name)?;
             if let Some(NotYours { message, hint }) = scopes::refusal(&mut rows, &pack.name, &caller.login).await? {

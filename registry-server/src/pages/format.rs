@@ -6,6 +6,12 @@ pub(super) fn time(seconds: i64) -> String {
     format!("{} {:02}:{:02} UTC", civil(days), rest / 3600, rest % 3600 / 60)
 }
 
+/// A time in seconds since 1970 as `2026-11-30T05:04:09Z`.
+pub(crate) fn rfc3339(seconds: i64) -> String {
+    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    format!("{}T{:02}:{:02}:{:02}Z", civil(days), rest / 3600, rest % 3600 / 60, rest % 60)
+}
+
 /// The day of a time in seconds since 1970 as `2026-11-30`.
 pub(super) fn day(seconds: i64) -> String {
     civil(seconds.div_euclid(86_400))

@@ -15,7 +15,7 @@ use super::bump::{Bump, Required};
 use super::bundled::Bundled;
 use super::examination::{Examined, diagnostic};
 use super::verification::{Found, api_digest, surface};
-use crate::access;
+use crate::access::{self, Right};
 use crate::chance::{signed, unsigned};
 use crate::contents;
 use crate::failure::Failure;
@@ -68,7 +68,7 @@ pub(crate) async fn reasons_against(
         }
         return Ok(reasons);
     }
-    if !access::owns(rows, login, &declared.name).await? {
+    if !access::owns(rows, login, Right::PublishUpdate, &declared.name).await? {
         reasons.push(diagnostic(declared, "owner", format!("`{login}` does not own `{}`", declared.name), None));
     }
     let same = sqlx::query("SELECT version FROM versions WHERE name = $1 AND version = $2")

@@ -130,6 +130,10 @@ fn a_changed_file_of_an_installed_pack_is_named_and_can_be_repaired() {
         .run(&["check"])
         .exits(1)
         .says(&["files/src/lib.exo` is not what was installed", "exo cache verify --repair"]);
+    // A verdict that is cached is of the files as they were.
+    for command in ["install", "verify"] {
+        sandbox.run(&[command]).exits(1).says(&["files/src/lib.exo` is not what was installed"]);
+    }
     sandbox.run(&["cache", "verify"]).exits(3).says(&["error[E0609]", "1 entry", "src/lib.exo"]);
     sandbox.run(&["cache", "verify", "--repair"]).exits(0).prints(&["removed"]);
     sandbox.run(&["check"]).exits(0);

@@ -80,7 +80,10 @@ fn yanked_versions_and_those_with_advisories_are_kept_but_not_chosen() {
     sandbox.project("[dependencies]\nbase = \"1\"\n");
     sandbox.run(&["install"]).exits(0).prints(&["1.2.0"]);
     say(&sandbox, "1.2.0", "{\"yanked\": \"wrong lanes\"}");
-    sandbox.run(&["install", "--locked"]).exits(0).says(&["`base 1.2.0` is locked, and is yanked (wrong lanes)"]);
+    sandbox
+        .run(&["install", "--locked"])
+        .exits(0)
+        .says(&["`base 1.2.0` is locked, and is yanked: wrong lanes; `exo update base`"]);
     say(&sandbox, "1.1.0", "{\"advisories\": {\"EXO-7\": \"reads past the end\"}}");
     sandbox.run(&["update"]).exits(0).prints(&["base 1.2.0 -> 1.0.0"]);
     let run = sandbox.run(&["add", "base@>=1.1"]).exits(1);

@@ -86,10 +86,10 @@ fn nobody_is_kept_out_by_what_others_try() {
     let start = std::time::Instant::now();
     assert_eq!(login_from(&server, "192.0.2.2", "ada", PASSWORD), 200);
     assert!(start.elapsed() > std::time::Duration::from_millis(500), "{:?}", start.elapsed());
-    // One address that tries many accounts comes to its own end.
-    let many: Vec<u16> =
-        (0..80).map(|number| login_from(&server, "192.0.2.77", &format!("user{number}"), "a wrong password")).collect();
-    assert!(many.contains(&429), "{many:?}");
+    // One address that tries many accounts comes to its own end, also where a minute ends in between.
+    let mut tries =
+        (0..150).map(|number| login_from(&server, "192.0.2.77", &format!("user{number}"), "a wrong password"));
+    assert!(tries.any(|status| status == 429));
 }
 
 #[test]

@@ -178,6 +178,8 @@ fn what_a_user_installs_is_what_authors_say() {
     ada.run(&["yank", "base@1.1.0", "--undo"]).exits(0);
     ada.run(&["deprecate", "base", "--undo"]).exits(0).prints(&["no longer deprecated"]);
 
+    what_was_withdrawn_is_told(&ada, &user);
+
     let eve = author(&server, "eve");
     write_pack(&eve, "", "base", "1.2.0", "", "one = 1\n");
     eve.run(&["publish"]).exits(1).says(&["`eve` does not own `base`", "exo owner add base eve"]);
@@ -189,4 +191,58 @@ fn what_a_user_installs_is_what_authors_say() {
     eve.run(&["owner", "remove", "base", "ada"]).exits(0);
     eve.run(&["owner", "remove", "base", "eve"]).exits(1).says(&["last owner", "add another owner first"]);
     ada.run(&["yank", "base@1.0.0"]).exits(1).says(&["does not own"]);
+}
+
+/// With `base` at 1.1.0 in the user's lockfile: every command that uses it warns, and none fails of it.
+fn what_was_withdrawn_is_told(ada: &Sandbox, user: &Sandbox) {
+    let once = |said: &Run, what: &str| {
+        assert_eq!(said.stderr.matches(what).count(), 1, "{what}: {}", said.stderr);
+    };
+    let lock = user.read("work/Exo.lock");
+    user.run(&["install"]).exits(0);
+    for version in ["1.0.0", "1.1.0"] {
+        ada.run(&["yank", &format!("base@{version}"), "--reason", "no good", "--replacement", "next@2.0.0"]).exits(0);
+    }
+    let warning = "warning: `base 1.1.0` is locked, and is yanked: no good; use `next@2.0.0`; `exo update base`";
+    // A build asks nobody, and knows only what was seen before.
+    let quiet = user.run(&["check"]).exits(0);
+    assert!(!quiet.stderr.contains("is yanked"), "{}", quiet.stderr);
+    once(&user.run(&["install"]).exits(0), warning);
+    once(&user.run(&["check"]).exits(0), warning);
+    once(&user.run(&["install", "--offline"]).exits(0), warning);
+    once(&user.run(&["update"]).exits(0), warning);
+    assert_eq!(user.read("work/Exo.lock"), lock, "without a successor it stays");
+    let outdated = user.run(&["outdated"]).exits(0);
+    outdated.prints(&["locked: base 1.1.0 is yanked (no good; use `next@2.0.0`)"]);
+    let info = user.run(&["info", "base"]).exits(0);
+    info.prints(&["no version of `base` is to be chosen"]);
+    ada.run(&["deprecate", "base", "--reason", "old"]).exits(0);
+    once(&user.run(&["install"]).exits(0), "`base` is deprecated: old");
+    user.run(&["add", "bsae"]).exits(1).says(&["did you mean `base`"]);
+    ada.run(&["deprecate", "base", "--undo"]).exits(0);
+    for version in ["1.0.0", "1.1.0"] {
+        ada.run(&["yank", &format!("base@{version}"), "--undo"]).exits(0);
+    }
+}
+
+#[test]
+fn a_lockfile_keeps_when_its_packs_were_published() {
+    let server = Server::start();
+    let ada = author(&server, "ada");
+    write_pack(&ada, "", "base", "1.0.0", "", "one = 1\n");
+    ada.run(&["publish"]).exits(0);
+    let user = home(&server);
+    user.project("");
+    user.run(&["add", "base"]).exits(0);
+    assert!(user.read("work/Exo.lock").contains("\npublished = "));
+    // A rule about age holds of what is locked, and no registry need be asked for it.
+    let manifest = user.read("work/Exo.toml");
+    user.write("work/Exo.toml", &format!("{manifest}\n[policy]\nmin-age = \"3 days\"\n"));
+    user.run(&["check", "--offline"])
+        .exits(1)
+        .says(&["`base 1.0.0` is locked, and is", "and the policy asks for 3 days"]);
+    let lock = user.read("work/Exo.lock");
+    let line = lock.lines().find(|line| line.starts_with("published")).unwrap();
+    user.write("work/Exo.lock", &lock.replace(line, "published = 1700000000"));
+    user.run(&["check", "--offline"]).exits(0);
 }

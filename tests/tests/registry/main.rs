@@ -8,6 +8,7 @@ mod browser;
 mod client;
 mod guarding;
 mod operations;
+mod organisations;
 mod pages;
 mod pages_in_browser;
 mod postgres;

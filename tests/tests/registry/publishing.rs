@@ -62,6 +62,18 @@ fn questions(server: &Server, token: &str) {
     assert!(events["events"].as_array().unwrap().iter().any(|event| event["action"] == "yank"));
     let badge = server.get("/api/v1/packs/base/badge.svg").is(200);
     assert!(String::from_utf8(badge.bytes).unwrap().contains("base 1.0.1"));
+    for path in ["/api/v1/feed.atom", "/api/v1/packs/base/feed.atom"] {
+        let feed = server.get(path).is(200);
+        assert!(feed.headers["content-type"].starts_with("application/atom+xml"));
+        let feed = String::from_utf8(feed.bytes).unwrap();
+        assert!(
+            feed.contains("<title>base 1.0.1</title>") && feed.contains("<link href=\"/packs/base?version=1.0.1\"/>"),
+            "{feed}"
+        );
+    }
+    let scoped = server.get("/api/v1/packs/%40ada%2Fanswers/feed.atom").is(200);
+    assert!(!String::from_utf8(scoped.bytes).unwrap().contains("<title>base"));
+    server.get("/api/v1/packs/nothing/feed.atom").is(404);
     server.get("/api/v1/packs/nothing").is(404);
 }
 

@@ -66,7 +66,12 @@ impl Reader<'_> {
     /// reason.
     fn unknown(&self, error: Diagnostic, parameter: &str, text: &str) -> Refusal {
         let is_name = error.code == codes::UNDEFINED_NAME;
-        let refusal = self.unreadable(error);
+        let mut refusal = self.unreadable(error);
+        // Host code is no part of what a text may name.
+        let label = refusal.diagnostics.first_mut().and_then(|first| first.primary.as_mut());
+        if let Some(label) = label.filter(|_| is_name) {
+            label.text = format!("no name of the proc that is visible at `{parameter}`");
+        }
         let Some(inner) = self.inner_loop(parameter, text).filter(|_| is_name) else { return refusal };
         let names = Names::of(self.proc());
         let StmtKind::For { iter, lo, hi, .. } = &inner.kind else { return refusal };

@@ -296,6 +296,11 @@ fn is_extern(procedure: &Procedure, name: &str) -> bool {
 /// What to look for instead of a pattern that matches nothing.
 fn elsewhere(procedure: &Procedure, start: Option<&Place>, pattern: &Pattern) -> String {
     let general = "patterns use `_` for anything and ` #k` for the k-th match, such as `for i in _: _ #1`";
+    if let Some((other, written)) = pattern.other_write()
+        && syntax::find::find_first(procedure.ir(), start, &other).is_ok_and(|found| found.is_some())
+    {
+        return format!("`{written}` is there: `=` finds assignments, `+=` finds reductions");
+    }
     let Some(wanted) = pattern.loop_name() else { return general.to_string() };
     let found = missing::names_of(&Kind::For, procedure.ir());
     let name = &procedure.ir().name;

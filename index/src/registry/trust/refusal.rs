@@ -164,7 +164,10 @@ impl Refusal {
                 "the registry's keys were not rotated as they must be; ask its operator"
             }
             Self::OtherRegistry { .. } => "check the registry's URL in the configuration",
-            Self::WrongKey => "someone else may be answering for the registry; ask its operator",
+            Self::WrongKey => {
+                "the pointer is damaged, or someone else answers for the registry: try again, or another mirror, and ask its \
+                 operator if it stays"
+            }
             Self::FromTheFuture { .. } => "check this machine's clock",
             Self::Expired { .. } => {
                 "check this machine's clock; if it is right, an old state is being served: try another network or mirror"

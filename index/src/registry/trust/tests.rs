@@ -182,6 +182,16 @@ fn rollback() {
 }
 
 #[test]
+fn a_damaged_pointer_at_the_first_visit_is_no_rollback() {
+    let text = String::from_utf8(signed(&pointer(1, 0), 10)).unwrap();
+    let damaged = text.replace("root 1", "root 0");
+    assert_ne!(damaged, text);
+    let refusal = first().consider(damaged.as_bytes(), NOW).unwrap_err();
+    assert_eq!(refusal, Refusal::WrongKey);
+    assert!(refusal.hint().contains("damaged"));
+}
+
+#[test]
 fn split_view() {
     let trust = accepted(first(), &pointer(5, 7));
     let other = Pointer { snapshot: Sha256::of(b"other"), ..pointer(5, 7) };

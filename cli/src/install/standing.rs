@@ -1,0 +1,173 @@
+//! What authors and registries say against the versions that a project has locked: yanks, deprecations, advisories.
+
+use std::collections::BTreeSet;
+
+use exo_index::candidates::Advisory;
+use exo_index::lockfile::{LockedPack, LockedSource, Lockfile};
+use exo_index::manifest::Manifest;
+use exo_index::name::PackName;
+use exo_index::visible::shown;
+
+use crate::builtin_packs::Registry;
+use crate::failure::Outcome;
+use crate::project::Project;
+use crate::registry::reach::{locked_place, with_urls};
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+/// Whom to ask what is said of locked versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// The registries, as they are now.
+    Registries,
+    /// What this machine remembers of the last visit: a build needs no network.
+    Memory,
+}
+
+/// What is said against a locked version.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    pub(crate) name: PackName,
+    pub(crate) version: String,
+    /// `yanked: why`.
+    pub(crate) yanked: Option<String>,
+    /// `deprecated: why`.
+    pub(crate) deprecated: Option<String>,
+    /// `ID: summary` of each.
+    pub(crate) advisories: Vec<String>,
+    /// Those of them that the project does not accept.
+    unaccepted: Vec<String>,
+}
+
+/// What is said against the versions of a lockfile; those of which nothing is said are left out.
+///
+/// # Errors
+/// A registry that is asked does not answer, or is not believed. Memory that lacks something says nothing of it.
+pub(crate) fn standings(
+    settings: &Settings,
+    terminal: &Terminal,
+    project: &Project,
+    lock: &Lockfile,
+    ask: Ask,
+) -> Outcome<Vec<Standing>> {
+    let mut registry = Registry::open(settings)?;
+    let manifest = with_urls(settings, project.locked_for(&project.manifest)?)?;
+    let elsewhere = lock.packs.values().filter(|pack| matches!(pack.source, LockedSource::Registry(_)));
+    let places = elsewhere.map(|pack| (&pack.name, locked_place(pack, [&manifest])));
+    match ask {
+        Ask::Registries => registry.reach(settings, terminal, places, Some(lock))?,
+        Ask::Memory => {
+            let offline = Settings { offline: true, ..settings.clone() };
+            for place in places {
+                // What was never seen is no news.
+                let _ = registry.reach(&offline, terminal, [place], Some(lock));
+            }
+        }
+    }
+    let registered = |pack: &&LockedPack| matches!(pack.source, LockedSource::Registry(_) | LockedSource::Builtin);
+    Ok(lock.packs.values().filter(registered).filter_map(|pack| standing(&registry, &manifest, pack)).collect())
+}
+
+fn standing(registry: &Registry, manifest: &Manifest, pack: &LockedPack) -> Option<Standing> {
+    let found = registry.get(&pack.name, &pack.version)?;
+    let candidate = &found.candidate;
+    let accepted = &manifest.policy.allow_advisories;
+    let advisory = |advisory: &Advisory| shown(&format!("{}: {}", advisory.id, advisory.summary));
+    let unaccepted = candidate.advisories.iter().filter(|advisory| !accepted.contains(&advisory.id));
+    let said = Standing {
+        name: pack.name.clone(),
+        version: pack.version.to_string(),
+        yanked: candidate.yanked.as_ref().map(|yanked| {
+            let reason = yanked.reason.as_ref().map(|reason| format!(": {}", shown(reason)));
+            format!("yanked{}", reason.unwrap_or_default())
+        }),
+        deprecated: found.deprecated.clone(),
+        advisories: candidate.advisories.iter().map(advisory).collect(),
+        unaccepted: unaccepted.map(advisory).collect(),
+    };
+    let nothing = said.yanked.is_none() && said.deprecated.is_none() && said.advisories.is_empty();
+    (!nothing).then_some(said)
+}
+
+impl Standing {
+    /// Whether the version would not be chosen any more.
+    fn is_withdrawn(&self) -> bool {
+        self.yanked.is_some() || !self.unaccepted.is_empty()
+    }
+
+    /// One line for each thing that is said, with what can be done about it.
+    fn warnings(&self) -> Vec<String> {
+        let Standing { name, version, yanked, deprecated, advisories: _, unaccepted } = self;
+        let other = format!("`exo update {name}` takes another version, if there is one");
+        let mut lines: Vec<String> =
+            yanked.iter().map(|why| format!("`{name} {version}` is locked, and is {why}; {other}")).collect();
+        lines.extend(
+            unaccepted.iter().map(|what| format!("`{name} {version}` is locked, and has the advisory {what}; {other}")),
+        );
+        lines.extend(deprecated.iter().map(|why| {
+            format!("`{name} {version}` is locked, and `{name}` is {why}; `exo search` finds packs to use instead")
+        }));
+        lines
+    }
+}
+
+/// Warns of locked versions that something is said against. That nothing can be asked is no reason to stop.
+pub(crate) fn warn(settings: &Settings, terminal: &Terminal, project: &Project, lock: &Lockfile, ask: Ask) {
+    let ask = if settings.offline { Ask::Memory } else { ask };
+    let said = standings(settings, terminal, project, lock, ask).or_else(|failed| {
+        terminal.warning(&format!("what registries say of the locked packs by now is not known: {}", failed.message));
+        standings(settings, terminal, project, lock, Ask::Memory)
+    });
+    for line in said.iter().flatten().flat_map(Standing::warnings) {
+        terminal.warning(&line);
+    }
+}
+
+/// Puts withdrawn packs back into a lockfile that they were taken out of so that others could be chosen; says whether there are any.
+///
+/// # Errors
+/// See [`standings`].
+pub(crate) fn keep_withdrawn(
+    settings: &Settings,
+    terminal: &Terminal,
+    project: &mut Project,
+    before: &Lockfile,
+) -> Outcome<bool> {
+    let said = standings(settings, terminal, project, before, Ask::Registries)?;
+    let withdrawn: BTreeSet<PackName> =
+        said.into_iter().filter(Standing::is_withdrawn).map(|standing| standing.name).collect();
+    let Some(lock) = &mut project.lock else { return Ok(false) };
+    let mut any = false;
+    for (name, pack) in before.packs.iter().filter(|(name, _)| withdrawn.contains(*name)) {
+        any |= lock.packs.insert(name.clone(), pack.clone()).is_none();
+    }
+    Ok(any)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thing_is_said_with_its_reason_and_what_to_do() {
+        let said = Standing {
+            name: PackName::parse("base").unwrap(),
+            version: "1.0.0".into(),
+            yanked: Some("yanked: wrong".into()),
+            deprecated: Some("deprecated: old; use `next`".into()),
+            advisories: vec!["EXO-1: bad".into(), "EXO-2: accepted".into()],
+            unaccepted: vec!["EXO-1: bad".into()],
+        };
+        let lines = said.warnings();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(
+            lines.first().map(String::as_str),
+            Some(
+                "`base 1.0.0` is locked, and is yanked: wrong; `exo update base` takes another version, if there is one"
+            )
+        );
+        assert!(said.is_withdrawn());
+        assert!(!Standing { yanked: None, unaccepted: Vec::new(), ..said }.is_withdrawn());
+    }
+}
