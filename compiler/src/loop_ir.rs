@@ -16,6 +16,7 @@ pub mod validate;
 pub mod revalidate;
 pub mod alpha;
 pub mod configuration;
+pub mod strides;
 
 pub use block::Block;
 pub use expression::{Access, BinaryOp, Const, Expr, ExprKind, ExprNode};

@@ -18,7 +18,7 @@ use sqlx::Row as _;
 use crate::blobs::Blobs;
 use crate::configuration::{Backup, Restore};
 use crate::database::{self, Kind, Rows, Table};
-use crate::failure::Failure;
+use crate::failure::{Failure, counted};
 use crate::keys::{self, Keys};
 use crate::operations::reachable;
 use crate::registry::Registry;
@@ -71,7 +71,7 @@ pub(crate) async fn backup(arguments: &Backup) -> Result<(), Failure> {
     let count = files.len();
     let contents = Contents { format: FORMAT, origin: registry.origin.clone(), pointer: pointer.version, files };
     fs::write(folder.join(CONTENTS), serde_json::to_vec_pretty(&contents)?)?;
-    println!("wrote {count} files; the folder holds the keys, so keep it as safe as them");
+    println!("wrote {}; the folder holds the keys, so keep it as safe as them", counted(count, "file"));
     Ok(())
 }
 

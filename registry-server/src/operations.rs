@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use exo_index::archive::{self, Limits};
+use exo_index::candidates::Span;
 use exo_index::digest::Sha256;
 use exo_index::registry::layout;
 use exo_index::registry::log::hash::Frontier;
@@ -101,10 +102,13 @@ pub(crate) async fn doctor(place: &Place) -> Result<(), Failure> {
     served_log::check_root(&registry, &pointer).await?;
     println!("log as served: ok");
     println!(
-        "pointer: version {}, log of {}, expires in {} hours",
+        "pointer: version {}, log of {}, expires in {}",
         pointer.version,
-        pointer.log_size,
-        pointer.expires.saturating_sub(chance::unsigned(chance::now()?)) / 3600
+        match pointer.log_size {
+            1 => "1 leaf".to_owned(),
+            size => format!("{size} leaves"),
+        },
+        Span(pointer.expires.saturating_sub(chance::unsigned(chance::now()?)))
     );
     Ok(())
 }
@@ -247,7 +251,7 @@ pub(crate) async fn export_static(arguments: &Export) -> Result<(), Failure> {
     }
     // Last, so that a copy that was cut short names nothing that is not there.
     write(arguments, layout::LATEST, &note)?;
-    println!("wrote {} files", paths.len() + 1);
+    println!("wrote {}", counted(paths.len() + 1, "file"));
     Ok(())
 }
 

@@ -30,6 +30,11 @@ fn every_memory() {
     holds("memories.exo");
 }
 
+#[test]
+fn sizes_that_no_block_fixes() {
+    holds("undetermined_sizes.exo");
+}
+
 /// Each file of the folder has a test above.
 #[test]
 fn no_file_is_left_out() {

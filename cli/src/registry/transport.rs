@@ -182,8 +182,11 @@ mod tests {
 
     use super::*;
 
+    /// The file, or message and hints.
+    type Told = Result<Option<Vec<u8>>, (String, String)>;
+
     /// What comes of a request to a server that sends some bytes, each after a pause, and then nothing.
-    fn asked(sent: &'static str, pause: Duration) -> (Result<Option<Vec<u8>>, (String, String)>, Duration) {
+    fn asked(sent: &'static str, pause: Duration) -> (Told, Duration) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         std::thread::spawn(move || {

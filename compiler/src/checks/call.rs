@@ -97,6 +97,12 @@ impl Call<'_> {
             return Err(self.mismatch(formal, "is of another kind"));
         }
         let ArgType::Data(ty) = &formal.ty else { return Ok(()) };
+        // As in source text: what is passed by reference has a name of its own, or is a window.
+        if matches!(&actual.kind, ExprKind::Read { idx, .. } if !idx.is_empty()) {
+            return Err(self
+                .mismatch(formal, "is an element of a buffer, and scalars are passed by name")
+                .hint("store it in a scalar first, with `bind_expr` or an assignment, and pass that"));
+        }
         let Some(shape) = self.shape(actual) else {
             return Err(self
                 .mismatch(formal, "is a value without a place")
@@ -117,9 +123,9 @@ impl Call<'_> {
     fn shape(&self, actual: &Expr) -> Option<Vec<Expr>> {
         match &actual.kind {
             ExprKind::Read { name, idx } if idx.is_empty() => self.scope().shape(name),
-            ExprKind::Read { name, .. } => self.scope().root(name).map(|_| Vec::new()),
             ExprKind::Window { idx, .. } => Some(window_shape(idx)),
-            ExprKind::Const(_)
+            ExprKind::Read { .. }
+            | ExprKind::Const(_)
             | ExprKind::ReadConfig(_)
             | ExprKind::Neg(_)
             | ExprKind::Binary { .. }

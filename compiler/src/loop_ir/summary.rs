@@ -68,7 +68,7 @@ impl SpellingFilter {
     }
 }
 
-/// Facts about one statement, or the statements of a list, with everything in it. Callees are not entered.
+/// Facts about one statement, or the statements of a list, with everything in it. Callees are not entered where nothing else is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Statements and expressions, each counted at every place where it stands. At least [`MOST_NODES`] stands for
@@ -82,7 +82,7 @@ pub struct Summary {
     pub calls: bool,
     /// Calls an extern.
     pub externs: bool,
-    /// Asks for a stride.
+    /// Asks for a stride, callees included.
     pub strides: bool,
     /// All names in it, in any role, binders included.
     pub names: NameFilter,
@@ -100,6 +100,7 @@ impl Summary {
             nodes: 1,
             parallel: matches!(stmt.kind, StmtKind::For { mode: LoopMode::Par, .. }),
             calls: matches!(stmt.kind, StmtKind::Call { .. }),
+            strides: matches!(&stmt.kind, StmtKind::Call { callee, .. } if callee.body.summary().strides),
             config: stmt.config,
             ..Summary::default()
         };

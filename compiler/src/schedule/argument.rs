@@ -241,7 +241,7 @@ impl Reader<'_> {
             | Kind::Call
             | Kind::WindowStmt
             | Kind::Expr
-            | Kind::Exprs => self.place(kind, raw),
+            | Kind::Exprs(_) => self.place(kind, raw),
         }
     }
 

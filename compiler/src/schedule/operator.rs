@@ -73,6 +73,13 @@ pub enum Default {
     Text(&'static str),
 }
 
+/// Which of its matches a pattern stands for where several expressions are accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matches {
+    First,
+    All,
+}
+
 /// What a parameter accepts (spec/02, 1.2). Cursors of ancestor versions are forwarded first.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
@@ -118,8 +125,8 @@ pub enum Kind {
     WindowStmt,
     /// One expression: cursor or pattern (first match).
     Expr,
-    /// Several expressions: a list of cursors, or one pattern for all matches; also a single cursor.
-    Exprs,
+    /// Several expressions: a list of cursors, or a pattern; also a single cursor.
+    Exprs(Matches),
     /// A new expression (number, text, or `FormattedExprStr`) in the scope before the statement given by the parameter of
     /// this name.
     NewExpr(&'static str),

@@ -104,7 +104,7 @@ fn is_place(kind: &Kind) -> bool {
         | Kind::Call
         | Kind::WindowStmt
         | Kind::Expr
-        | Kind::Exprs => true,
+        | Kind::Exprs(_) => true,
         Kind::Optional(inner) | Kind::List(inner, _) | Kind::ListOrOne(inner) => is_place(inner),
         Kind::Name
         | Kind::Int

@@ -160,7 +160,12 @@ pub(crate) fn prints(procedure: &Procedure, expected: &str) {
     assert_eq!(print::proc(procedure.ir()), dedent(expected).trim_end());
 }
 
-/// The `nth` match of a pattern.
+/// All matches of a pattern, as an argument.
+pub(crate) fn all(procedure: &Procedure, pattern: &str) -> RawValue {
+    RawValue::List(cursors(procedure, pattern).iter().map(RawValue::from).collect())
+}
+
+/// The matches of a pattern.
 pub(crate) fn cursors(procedure: &Procedure, pattern: &str) -> Vec<Cursor> {
     let pattern = Pattern::parse(pattern, &|_| false).unwrap();
     let places = find(procedure.ir(), None, &pattern).unwrap();

@@ -37,6 +37,36 @@ pub(super) fn build(matcher: &mut Matcher<'_>, system: &System, chosen: &[Choice
     Ok(arguments)
 }
 
+/// Systems in which a size that nothing in the block fixes is as large as the buffer allows: a window that it is an extent of
+/// reaches the end of its buffer. Callees may have asserts about such a size that the least one breaks.
+pub(super) fn widened(matcher: &mut Matcher<'_>, system: &System, chosen: &[Choice]) -> Result<Vec<System>, Mismatch> {
+    let callee = matcher.callee;
+    let mut systems = Vec::new();
+    // The text of an instruction may depend on more than its body does.
+    if callee.instr.is_some() {
+        return Ok(systems);
+    }
+    for choice in chosen {
+        let Some(ArgType::Data(ty)) = callee.args.get(choice.formal).map(|arg| &arg.ty) else { continue };
+        let Some(buffer) = matcher.buffers.get(&choice.formal).map(|buffer| buffer.name.clone()) else { continue };
+        let Some(extents) = matcher.caller.shape(&buffer) else { continue };
+        let intervals = choice.points.iter().enumerate().filter(|(_, is_point)| !**is_point);
+        for ((dim, _), own) in intervals.zip(&ty.shape) {
+            let own = matcher.callee_form(own)?;
+            let is_free = system.resolve(&own).is_some_and(|form| form == own && own.unknowns().count() == 1);
+            let Some(extent) = extents.get(dim).filter(|_| is_free) else { continue };
+            let end = matcher.caller_form(extent)?;
+            let low = Affine::term(Term::Unknown(choice.first + dim));
+            let mut wide = system.clone();
+            let equation = low.plus(1, &own).and_then(|high| high.minus(&end));
+            if equation.is_some_and(|equation| wide.add(&equation, &matcher.atoms)) {
+                systems.push(wide);
+            }
+        }
+    }
+    Ok(systems)
+}
+
 fn window(
     matcher: &mut Matcher<'_>,
     system: &System,

@@ -481,7 +481,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// An index expression of the caller over its variables and opaque quotients and remainders.
-    fn caller_form(&mut self, e: &Expr) -> Result<Affine, Mismatch> {
+    pub(super) fn caller_form(&mut self, e: &Expr) -> Result<Affine, Mismatch> {
         let opaque = |matcher: &mut Self, e: &Expr| {
             let mut used = BTreeSet::new();
             visit::expr_symbols(e, &mut used);

@@ -58,9 +58,13 @@ struct Search<'a> {
 impl Search<'_> {
     fn descend(&mut self, depth: usize, system: &System) -> Result<(), Mismatch> {
         let Some((formal, first, points)) = self.windows.get(depth).copied() else {
-            let arguments = arguments::build(&mut self.matcher, system, &self.chosen)?;
-            if !self.found.contains(&arguments) {
-                self.found.push(arguments);
+            let mut systems = vec![system.clone()];
+            systems.extend(arguments::widened(&mut self.matcher, system, &self.chosen)?);
+            for system in &systems {
+                let arguments = arguments::build(&mut self.matcher, system, &self.chosen)?;
+                if !self.found.contains(&arguments) {
+                    self.found.push(arguments);
+                }
             }
             return Ok(());
         };

@@ -178,7 +178,7 @@ impl<'a> Chooser<'a> {
             Kind::Call => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Call { .. })),
             Kind::WindowStmt => self.statement(parameter, &|stmt| matches!(stmt.kind, StmtKind::Window { .. })),
             Kind::Expr => self.expr(parameter),
-            Kind::Exprs => self.exprs(parameter),
+            Kind::Exprs(_) => self.exprs(parameter),
             Kind::NewExprOrWindow(context) if self.chance(80) => {
                 let at = self.context(context)?;
                 self.window(&at).map(RawValue::Text)

@@ -6,7 +6,7 @@ use crate::diagnostic::{Refusal, RefusalKind, counted};
 use crate::loop_ir::{Stmt, StmtKind};
 use crate::print::Names;
 use crate::schedule::argument::{RawValue, Reader, nests};
-use crate::schedule::operator::{Kind, Value};
+use crate::schedule::operator::{Kind, Matches, Value};
 use crate::schedule::procedure::{Cursor, ForwardError};
 use crate::schedule::unrelated;
 use crate::syntax::pattern::{Pattern, name_count, nested_names};
@@ -28,7 +28,8 @@ fn accepted(kind: &Kind) -> &'static str {
         Kind::Call => "a call: a cursor, a pattern, a procedure, or its name",
         Kind::WindowStmt => "a window statement: a cursor or a pattern",
         Kind::Expr => "an expression: a cursor or a pattern",
-        Kind::Exprs => "expressions: a cursor, a list of cursors, or a pattern for all of them",
+        Kind::Exprs(Matches::All) => "expressions: a cursor, a list of cursors, or a pattern for all of them",
+        Kind::Exprs(Matches::First) => "expressions: a cursor, a list of cursors, or a pattern for the first",
         Kind::Name
         | Kind::Int
         | Kind::PositiveInt
@@ -52,7 +53,7 @@ fn accepted(kind: &Kind) -> &'static str {
 impl Reader<'_> {
     pub(super) fn place(&self, kind: &Kind, raw: &RawValue) -> Result<Value, Refusal> {
         match kind {
-            Kind::Exprs => return self.exprs(raw),
+            Kind::Exprs(matches) => return self.exprs(*matches, raw),
             Kind::Arg => {
                 if let RawValue::Text(text) = raw {
                     return self.arg_named(text);
@@ -216,17 +217,21 @@ impl Reader<'_> {
         }
     }
 
-    fn exprs(&self, raw: &RawValue) -> Result<Value, Refusal> {
+    fn exprs(&self, matches: Matches, raw: &RawValue) -> Result<Value, Refusal> {
         match raw {
             RawValue::Text(pattern) => {
                 let found = self.find(pattern)?;
-                let paths = found.iter().map(|place| self.checked(&Kind::Expr, place, raw));
+                let meant = match matches {
+                    Matches::First => found.get(..1).unwrap_or_default(),
+                    Matches::All => found.as_slice(),
+                };
+                let paths = meant.iter().map(|place| self.checked(&Kind::Expr, place, raw));
                 paths.collect::<Result<_, _>>().map(Value::List)
             }
             RawValue::List(values) => {
                 let mut paths = Vec::new();
                 for value in values {
-                    match self.exprs(value)? {
+                    match self.exprs(matches, value)? {
                         Value::List(more) => paths.extend(more),
                         other => paths.push(other),
                     }
@@ -237,7 +242,7 @@ impl Reader<'_> {
                 Place::Exprs { parent, list, lo, hi } => Ok(Value::List(elements(&parent, list, lo, hi))),
                 place => Ok(Value::List(vec![self.checked(&Kind::Expr, &place, raw)?])),
             },
-            other => Err(self.wrong_kind(accepted(&Kind::Exprs), other)),
+            other => Err(self.wrong_kind(accepted(&Kind::Exprs(matches)), other)),
         }
     }
 }
@@ -261,7 +266,7 @@ fn fits(kind: &Kind, stmt: &Stmt) -> bool {
         | Kind::Gap
         | Kind::Arg
         | Kind::Expr
-        | Kind::Exprs
+        | Kind::Exprs(_)
         | Kind::Name
         | Kind::Int
         | Kind::PositiveInt

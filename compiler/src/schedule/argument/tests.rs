@@ -9,7 +9,7 @@ use crate::print::Names;
 use crate::schedule::apply::RawArguments;
 use crate::schedule::argument::{RawValue, is_name, process, signature, written};
 use crate::schedule::obligation::{Obligation, Proposal};
-use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter, Value};
+use crate::schedule::operator::{Arguments, Default, Help, Kind, Matches, Operator, Parameter, Value};
 use crate::schedule::procedure::{Cursor, Procedure};
 use crate::schedule::testing::*;
 use std::sync::Arc;
@@ -171,13 +171,14 @@ fn statements_blocks_and_gaps() {
 fn expressions() {
     let p = example();
     assert_eq!(reads(Kind::Expr, "x[_]"), "x[i]");
-    assert_eq!(reads(Kind::Exprs, "x[_]"), "x[i] | x[j] | x[0]");
-    assert_eq!(reads(Kind::Exprs, "x[_] #1"), "x[j]");
+    assert_eq!(reads(Kind::Exprs(Matches::All), "x[_]"), "x[i] | x[j] | x[0]");
+    assert_eq!(reads(Kind::Exprs(Matches::First), "x[_]"), "x[i]");
+    assert_eq!(reads(Kind::Exprs(Matches::All), "x[_] #1"), "x[j]");
     assert_eq!(reads(Kind::ListOrOne(&Kind::Expr), "x[_]"), "x[i]");
     assert_eq!(fails(Kind::Expr, "t = _").0, RefusalKind::Argument);
     let all = cursors(&p, "x[_]");
-    assert_eq!(code(&p, value(Kind::Exprs, &p, [&all[1], &all[0]]).unwrap()), "x[j] | x[i]");
-    assert_eq!(code(&p, value(Kind::Exprs, &p, &all[2]).unwrap()), "x[0]");
+    assert_eq!(code(&p, value(Kind::Exprs(Matches::All), &p, [&all[1], &all[0]]).unwrap()), "x[j] | x[i]");
+    assert_eq!(code(&p, value(Kind::Exprs(Matches::All), &p, &all[2]).unwrap()), "x[0]");
 }
 
 #[test]

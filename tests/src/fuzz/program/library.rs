@@ -114,6 +114,25 @@ pub const LIBRARY: &[(&str, Option<&str>)] = &[
         None,
     ),
     (
+        "def pitched(n: size, d: [f32][n] @ DRAM):
+    if stride(d, 0) == 4:
+        d[0] += 1.0
+    else:
+        d[0] += 2.0
+",
+        None,
+    ),
+    (
+        "def deep_pitched(n: size, d: [f32][n] @ DRAM):
+    w = d[0:n]
+    if n > 1:
+        pitched(n - 1, w[1:n])
+    if stride(w, 0) == 1:
+        d[0] = 3.0
+",
+        None,
+    ),
+    (
         "def load4(d: [f32][4] @ REG, s: [f32][4] @ DRAM):
     assert stride(s, 0) == 1
     for t in seq(0, 4):

@@ -148,8 +148,17 @@ impl Generator<'_> {
 
     /// A call of a proc that calls, allocates, or works on a matrix.
     pub(super) fn deeper_call(&mut self) -> Option<String> {
-        match self.random.below(5) {
+        match self.random.below(6) {
             0 => self.row("").map(|(d, _, extent)| format!("smooth({}, {d})", self.extent_text(extent))),
+            5 => {
+                let matrices: Vec<Buffer> =
+                    self.buffers.iter().filter(|b| b.dims.len() == 2 && !b.raw).cloned().collect();
+                let matrix = self.choose(&matrices)?;
+                let [rows, columns] = matrix.dims.as_slice() else { return None };
+                let (n, at) = (self.extent_text(*rows), self.index(*columns));
+                let callee = if self.chance(50) { "pitched" } else { "deep_pitched" };
+                Some(format!("{callee}({n}, {}[0:{n}, {at}])", matrix.name))
+            }
             1 => {
                 let flag = if self.flag { "flag" } else { "1 < 2" };
                 self.row("").map(|(d, _, extent)| format!("par_scale({}, {d}, {flag})", self.extent_text(extent)))

@@ -90,6 +90,10 @@ def f(x: f32[8, 4] @ DRAM):
         let indices: Vec<Expr> = dims.into_iter().map(|(index, _)| index).collect();
         let mut editor = Editor::new(proc);
         if !indices.is_empty() {
+            // Outer dimensions leave the strides of the others as they are.
+            if !row {
+                declared.refuse_strides(proc, arguments)?;
+            }
             indexed(arguments, &declared, row, &indices)?.apply(&mut editor).map_err(|gone| arguments.bug(gone))?;
             declared.reshape(&mut editor, arguments, shape.clone())?;
         }

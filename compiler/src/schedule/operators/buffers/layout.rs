@@ -6,7 +6,8 @@ use crate::cursor::path::{self, BlockPlace, Path};
 use crate::diagnostic::{Refusal, counted};
 use crate::hardware::memory::Memory;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Access, DataType, Expr, ExprKind, Proc, StmtKind, build, visit};
+use crate::loop_ir::strides::{self, Asked};
+use crate::loop_ir::{Access, Block, DataType, Expr, Proc, StmtKind, build};
 use crate::schedule::operator::Arguments;
 use crate::schedule::operators::buffers::uses::{Changes, Use, UseKind, scope_after, uses};
 use crate::symbol::Sym;
@@ -88,24 +89,7 @@ impl Declared {
         arguments: &Arguments,
     ) -> Result<(), Refusal> {
         let declarations = Declarations::of(proc);
-        let mut asked = None;
-        visit::each_stmt_where(&proc.body, &|summary| summary.strides, &mut |stmt| {
-            visit::each_own_expr(stmt, &mut |expr| {
-                visit::each_expr(expr, &mut |node| {
-                    if let ExprKind::Stride { name, .. } = &node.kind
-                        && declarations.root(name).as_ref() == Some(&self.name)
-                    {
-                        asked = Some(name.clone());
-                    }
-                });
-            });
-        });
-        match asked {
-            Some(name) => {
-                Err(arguments.scheduling(format!("the code asks for a stride of `{name}`, which would change")))
-            }
-            None => Ok(()),
-        }
+        refuse_asked(&proc.body, arguments, &|asked| declarations.root(asked.name).as_ref() == Some(&self.name))
     }
 
     /// Gives the allocation another shape; places in the old one die.
@@ -145,6 +129,22 @@ impl Declared {
         }
         Ok(changes)
     }
+}
+
+/// Refuses code that asks for one of the strides that would change, itself or in a callee.
+pub(in crate::schedule::operators) fn refuse_asked(
+    block: &Block,
+    arguments: &Arguments,
+    changes: &dyn Fn(Asked<'_>) -> bool,
+) -> Result<(), Refusal> {
+    let mut message = None;
+    strides::each_asked(block, &mut |asked| {
+        if message.is_none() && changes(asked) {
+            let who = asked.callee.map_or("the code".to_string(), |callee| format!("`{}`", callee.name));
+            message = Some(format!("{who} asks for a stride of `{}`, which would change", asked.name));
+        }
+    });
+    message.map_or(Ok(()), |message| Err(arguments.scheduling(message)))
 }
 
 /// `extent` is positive at a statement of the procedure before the step.

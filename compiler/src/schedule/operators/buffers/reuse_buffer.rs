@@ -5,15 +5,16 @@ use std::sync::Arc;
 use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
-use crate::cursor::path::{self, BlockPlace};
+use crate::cursor::path::{self, BlockPlace, Path, Step};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::{Substitution, substitute_block};
-use crate::loop_ir::{Block, Proc, build, visit};
+use crate::loop_ir::{Block, Proc, Stmt, StmtKind, build, visit};
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::buffers::layout::Declared;
 use crate::schedule::parallel;
+use crate::symbol::Sym;
 
 pub struct ReuseBuffer;
 
@@ -35,9 +36,9 @@ impl Operator for ReuseBuffer {
         Help {
             summary: "let one buffer take the place of another",
             text: "Deletes the allocation of `replace_cursor` and uses the buffer of `buf_cursor` instead. Both need the \
-                same precision, memory and shape. The kept buffer must be visible where the other one was allocated, must \
-                not be used while that one lives, and what it held there must never be read again. The cursor to the \
-                deleted allocation dies.",
+                same precision, memory and shape. The kept buffer must be visible where the other one was allocated. It must \
+                not be used after the first statement that uses the other one (nor in it, unless that is an assignment that \
+                reads it), and what it held there must never be read again. The cursor to the deleted allocation dies.",
             example: "\
 @proc
 def f(x: f32[8]):
@@ -81,13 +82,7 @@ def f(x: f32[8] @ DRAM):
                 arguments.scheduling(format!("`{}` is not visible where `{}` is declared", kept.name, gone.name))
             );
         }
-        let lives = path::block(proc, &gone.scope).unwrap_or_default();
-        let declarations = Declarations::of(proc);
-        let both =
-            visit::free_symbols(&lives).into_iter().find(|name| declarations.root(name).as_ref() == Some(&kept.name));
-        if let Some(name) = both {
-            return Err(arguments.scheduling(format!("`{name}` is used while `{}` lives", gone.name)));
-        }
+        let first_use = first_use(proc, &kept, &gone, arguments)?;
         let mut questions: Vec<Question> = kept
             .ty
             .shape
@@ -101,7 +96,7 @@ def f(x: f32[8] @ DRAM):
                 what: "both buffers have the same shape".to_string(),
             })
             .collect();
-        questions.push(Question::DeadAfter { side: Side::Before, at: gone.at.clone(), buffer: kept.name.clone() });
+        questions.push(Question::DeadAfter { side: Side::Before, at: first_use, buffer: kept.name.clone() });
         // Iterations of a `par` loop would share the kept buffer.
         let depth = kept.scope.parent.0.len();
         let inner = parallel::scopes(proc, &gone.scope.parent).into_iter().filter(|scope| scope.0.len() > depth);
@@ -119,4 +114,28 @@ def f(x: f32[8] @ DRAM):
         editor.delete(&place).map_err(|none| arguments.bug(none))?;
         Ok(Proposal::same(editor, Obligation::Proven(questions)))
     }
+}
+
+/// The statement from which on the deleted buffer lives: the first of its scope that uses it, or its allocation. The kept
+/// buffer may be used before, and be read by an assignment there, which comes to store only when it has its value.
+fn first_use(proc: &Proc, kept: &Declared, gone: &Declared, arguments: &Arguments) -> Result<Path, Refusal> {
+    let scope = path::block(proc, &gone.scope).unwrap_or_default();
+    let declarations = Declarations::of(proc);
+    let uses = |stmt: &Stmt, buffer: &Sym| {
+        visit::free_symbols(&Block::from(vec![stmt.clone()]))
+            .into_iter()
+            .find(|name| declarations.root(name).as_ref() == Some(buffer))
+    };
+    let Some(first) = scope.iter().position(|stmt| uses(stmt, &gone.name).is_some()) else {
+        return Ok(gone.at.clone());
+    };
+    for (at, stmt) in scope.iter().enumerate().skip(first) {
+        let begins = at == first
+            && matches!(&stmt.kind, StmtKind::Assign { name, .. } if declarations.root(name).as_ref() == Some(&gone.name));
+        if let Some(name) = uses(stmt, &kept.name).filter(|_| !begins) {
+            return Err(arguments.scheduling(format!("`{name}` is used while `{}` lives", gone.name)));
+        }
+    }
+    let place = &gone.scope;
+    Ok(place.parent.child(Step::statement(place.orelse, place.lo + first)))
 }

@@ -9,11 +9,11 @@ use crate::cursor::Editor;
 use crate::cursor::path::{self, BlockPlace, Path, Step};
 use crate::diagnostic::{Refusal, counted};
 use crate::loop_ir::declarations::{Declarations, window_shape};
-use crate::loop_ir::{Access, BinaryOp, Block, DataType, Expr, ExprKind, LoopMode, Proc, Stmt, StmtKind, build, visit};
+use crate::loop_ir::{Access, BinaryOp, Block, DataType, Expr, LoopMode, Proc, Stmt, StmtKind, build, visit};
 use crate::schedule::Returned;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter, Value};
-use crate::schedule::operators::buffers::layout::positive;
+use crate::schedule::operators::buffers::layout::{positive, refuse_asked};
 use crate::schedule::operators::buffers::staging::{Relation, relate};
 use crate::schedule::operators::buffers::touches::{self, Touches};
 use crate::schedule::operators::buffers::uses::{Changes, Use, UseKind, everything, uses};
@@ -168,22 +168,15 @@ impl Staged {
         let root = declarations.root(&self.buffer);
         let statements = path::block(proc, &self.block).unwrap_or_default();
         let free = visit::free_symbols(&statements);
-        let mut strides = None;
-        visit::each_expr_in(&statements, &mut |expr| {
-            if let ExprKind::Stride { name, .. } = &expr.kind
-                && *name != self.buffer
-                && !free.contains(name)
-                && declarations.root(name) == root
-            {
-                strides = Some(name.clone());
-            }
-        });
-        match strides {
-            Some(name) => {
-                Err(arguments.scheduling(format!("the block asks for a stride of `{name}`, which would change")))
-            }
-            None => Ok(free.iter().any(|name| *name != self.buffer && declarations.root(name) == root)),
-        }
+        // Strides of the buffer stay those of the buffer, except for what is handed to callees; its other names stay with it.
+        refuse_asked(&statements, arguments, &|asked| {
+            let stays = match asked.name == &self.buffer {
+                true => asked.callee.is_none(),
+                false => free.contains(asked.name),
+            };
+            !stays && declarations.root(asked.name) == root
+        })?;
+        Ok(free.iter().any(|name| *name != self.buffer && declarations.root(name) == root))
     }
 
     fn redirect(

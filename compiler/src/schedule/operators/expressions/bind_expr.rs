@@ -15,7 +15,7 @@ use crate::loop_ir::{Block, DataType, Expr, ExprKind, NameFilter, Proc, StmtKind
 use crate::schedule::Returned;
 use crate::schedule::conversions;
 use crate::schedule::obligation::{Obligation, Proposal};
-use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
+use crate::schedule::operator::{Arguments, Help, Kind, Matches, Operator, Parameter};
 use crate::schedule::operators::buffers::touches;
 use crate::schedule::parallel;
 use crate::schedule::reads::precisions;
@@ -25,7 +25,7 @@ use crate::symbol::Sym;
 pub struct BindExpr;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "expr_cursors", kind: Kind::Exprs, default: None },
+    Parameter { name: "expr_cursors", kind: Kind::Exprs(Matches::First), default: None },
     Parameter { name: "new_name", kind: Kind::Name, default: None },
 ];
 
@@ -43,7 +43,7 @@ impl Operator for BindExpr {
             summary: "compute an expression once and read the result instead",
             text: "Puts `new_name: T @ DRAM` and `new_name = e` before the first statement that is given (before the \
                 statement around all of them, where there are several) and reads `new_name` there. Expressions that differ \
-                from the first one are left alone. `e` must not use names that are bound between the new assignment and \
+                from the first one are left alone; a pattern stands for its first match, `p.find(pattern, many = True)` for all. `e` must not use names that are bound between the new assignment and \
                 the places, and must have the same value at all of them. Statements keep their cursors.",
             example: "\
 @proc
@@ -51,7 +51,7 @@ def f(x: f32[8], y: f32[8]):
     for i in seq(0, 8):
         y[i] = x[i] * x[i]
 
-print(bind_expr(f, \"x[_]\", \"t\"))
+print(bind_expr(f, f.find(\"x[_]\", many = True), \"t\"))
 ",
             prints: "\
 def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):

@@ -9,11 +9,11 @@ use crate::diagnostic::Refusal;
 use crate::loop_ir::{BinaryOp, Expr, ExprKind, Proc, Ty, build};
 use crate::print::Names;
 use crate::schedule::obligation::{Obligation, Proposal};
-use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
+use crate::schedule::operator::{Arguments, Help, Kind, Matches, Operator, Parameter};
 
 pub struct CommuteExpr;
 
-const PARAMETERS: &[Parameter] = &[Parameter { name: "expr_cursors", kind: Kind::Exprs, default: None }];
+const PARAMETERS: &[Parameter] = &[Parameter { name: "expr_cursors", kind: Kind::Exprs(Matches::All), default: None }];
 
 impl Operator for CommuteExpr {
     fn name(&self) -> &'static str {

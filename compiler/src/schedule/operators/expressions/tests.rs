@@ -2,12 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use crate::diagnostic::RefusalKind;
-use crate::schedule::argument::RawValue;
 use crate::schedule::testing::*;
-
-fn all(procedure: &crate::schedule::procedure::Procedure, pattern: &str) -> RawValue {
-    RawValue::List(cursors(procedure, pattern).iter().map(RawValue::from).collect())
-}
 
 #[test]
 fn bind_one_expression() {

@@ -7,9 +7,10 @@ use crate::cursor::{BlockPlace, Editor, Path};
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::substitute::map_expr;
-use crate::loop_ir::{Access, ArgType, Expr, ExprKind, Proc, build, visit};
+use crate::loop_ir::{Access, ArgType, Expr, ExprKind, Proc, build};
 use crate::schedule::obligation::{Obligation, Proposal, Relation};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter, Value};
+use crate::schedule::operators::buffers::layout::refuse_asked;
 use crate::schedule::operators::buffers::uses::{Changes, UseKind, uses};
 use crate::schedule::operators::procedures::partial_eval::sound;
 use crate::symbol::Sym;
@@ -99,18 +100,7 @@ fn refuse_strides(proc: &Proc, name: &Sym, arguments: &Arguments) -> Result<(), 
     if proc.args.iter().any(|arg| arg.name == *name && matches!(&arg.ty, ArgType::Data(ty) if ty.is_window)) {
         return Ok(());
     }
-    let mut asked = None;
-    visit::each_expr_in(&proc.body, &mut |expr| {
-        if let ExprKind::Stride { name: of, .. } = &expr.kind
-            && declarations.root(of).as_ref() == Some(name)
-        {
-            asked = Some(of.clone());
-        }
-    });
-    match asked {
-        Some(of) => Err(arguments.scheduling(format!("the code asks for a stride of `{of}`, which would change"))),
-        None => Ok(()),
-    }
+    refuse_asked(&proc.body, arguments, &|asked| declarations.root(asked.name).as_ref() == Some(name))
 }
 
 fn swapped<T: Clone>(pair: &[T]) -> Vec<T> {

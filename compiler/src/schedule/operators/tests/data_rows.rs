@@ -3,7 +3,7 @@
 use super::Row;
 use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
-use crate::schedule::testing::arguments;
+use crate::schedule::testing::{all, arguments};
 
 const SCALAR: &str = "
 @proc
@@ -225,7 +225,7 @@ def f(x: f32[8], y: f32[8]):
     for i in seq(0, 8):
         y[i] = x[i] * x[i]
 ",
-            arguments: |_| arguments!["x[_]", "t"],
+            arguments: |p| arguments![all(&p[0], "x[_]"), "t"],
             forwards: &[("y[_] = _", "y[i] = t * t"), ("x[_]", "t"), ("_ * _", "t * t")],
             returns: &[("alloc", "t: f32 @ DRAM"), ("assign", "t = x[i]"), ("reads", "t | t")],
         },
