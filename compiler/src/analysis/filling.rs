@@ -1,4 +1,4 @@
-//! Is every element of a window written before any of it is read?
+//! Is every element of a window that its buffer has written before any of it is read?
 
 use crate::analysis::commute::block_effects;
 use crate::analysis::conditions::{Unproven, misplaced};
@@ -15,7 +15,7 @@ use crate::symbol::Sym;
 
 /// Answers [`Question::FilledFirst`](crate::analysis::conditions::Question::FilledFirst).
 ///
-/// For an arbitrary element of the window: some sure write of the block reaches it, and every access of the block that
+/// For an arbitrary element of the window that lies in the buffer, since accesses and copies go no further: some sure write of the block reaches it, and every access of the block that
 /// sees the old value of its location misses it.
 pub(crate) fn filled_first(
     proc: &Proc,
@@ -29,12 +29,13 @@ pub(crate) fn filled_first(
         let names = solver.names(proc);
         Err(Unproven::new(condition(names.get(buffer))).with(why, &names))
     };
-    let Some(element) = element(&facts, buffer, window) else {
+    let Some((element, inside)) = bounded_element(&facts, buffer, window) else {
         return Err(misplaced("a window with affine bounds"));
     };
     let target = element.coords.clone().unwrap_or_default();
     let mut left = vec![overlap::unwritten(&effects, &element.root, &target)];
     left.extend(element.guard.iter().cloned());
+    left.extend(inside);
     match overlap::impossible(&facts, Formula::and(left), solver) {
         Verified::Yes => {}
         why => return failed(&|name| format!("the block writes all of the window of `{name}`"), &why, solver),
@@ -51,6 +52,11 @@ pub(crate) fn filled_first(
 
 /// An arbitrary element of the window, as an access of the buffer that owns it.
 pub(crate) fn element(facts: &Facts, buffer: &Sym, window: &[Access]) -> Option<Cell> {
+    bounded_element(facts, buffer, window).map(|(element, _)| element)
+}
+
+/// The same, with what is true of it where it lies inside the buffer.
+fn bounded_element(facts: &Facts, buffer: &Sym, window: &[Access]) -> Option<(Cell, Vec<Formula>)> {
     let alias = facts.scope.window(buffer, window)?;
     let mut guard = Vec::new();
     let mut free: Vec<Linear> = Vec::new();
@@ -60,6 +66,7 @@ pub(crate) fn element(facts: &Facts, buffer: &Sym, window: &[Access]) -> Option<
         guard.push(Formula::below(&index, &facts.index(&extent)?)?);
         free.push(index);
     }
+    let inside = bounds(facts, buffer, window, &free);
     let coords = alias
         .dims
         .iter()
@@ -68,7 +75,7 @@ pub(crate) fn element(facts: &Facts, buffer: &Sym, window: &[Access]) -> Option<
             RootAccess::Shifted { dim, offset } => facts.index(offset)?.add(free.get(*dim)?),
         })
         .collect::<Option<Vec<Linear>>>()?;
-    Some(Cell {
+    let element = Cell {
         kind: AccessKind::Read,
         root: alias.root,
         coords: Some(coords),
@@ -78,5 +85,22 @@ pub(crate) fn element(facts: &Facts, buffer: &Sym, window: &[Access]) -> Option<
         ticks: Vec::new(),
         stored: None,
         at: Path::root(),
-    })
+    };
+    Some((element, inside))
+}
+
+/// That the element at `free` of the window lies inside the buffer, as far as that can be said.
+fn bounds(facts: &Facts, buffer: &Sym, window: &[Access], free: &[Linear]) -> Vec<Formula> {
+    let mut free = free.iter();
+    let mut inside = Vec::new();
+    for (access, extent) in window.iter().zip(facts.scope.shape(buffer).unwrap_or_default()) {
+        let index = match access {
+            Access::Point(point) => facts.index(point),
+            Access::Interval { lo, .. } => free.next().and_then(|free| facts.index(lo)?.add(free)),
+        };
+        let Some(index) = index else { continue };
+        inside.extend(Formula::at_most(&Linear::constant(0), &index));
+        inside.extend(facts.index(&extent).and_then(|extent| Formula::below(&index, &extent)));
+    }
+    inside
 }

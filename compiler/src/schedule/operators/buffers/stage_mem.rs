@@ -44,7 +44,7 @@ impl Operator for StageMem {
             summary: "let a block work on a copy of part of a buffer",
             text: "Allocates `new_buf_name` before the block with one dimension for each interval of the window, \
                 redirects every access inside the window to it, and copies: in before the block, unless the block fills \
-                the whole window before it reads any of it, or nothing was written to the window before, and out after the block, if the block writes. Every access to \
+                all that the buffer has of the window before it reads any of it, or nothing was written to the window before, and out after the block, if the block writes. Every access to \
                 the buffer must lie inside the window or outside it, and those under other names outside it. Copies are guarded where the window may reach over the edge of the buffer. With `accum = True` the \
                 block may only reduce into the window: the copy starts at zero and is added to the buffer at the end. \
                 Cursors to statements stay; cursors to redirected indices die.",
