@@ -277,7 +277,7 @@ pub(crate) struct Cc {
     #[arg(short, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// Name of the outputs; that of the first file when left out
-    #[arg(long, value_name = "S")]
+    #[arg(short, long, value_name = "S")]
     pub(crate) stem: Option<String>,
     /// Check at run time what callers in C must hold to: sizes, asserts, distinct buffers
     #[arg(long)]

@@ -135,7 +135,12 @@ fn no_draw(p: &Proc, q: &Proc, given: &Given) -> Comparison {
         .iter()
         .filter_map(|(at, value)| p.args.get(*at).map(|arg| (arg.name.name().to_string(), *value)))
         .collect();
-    let message = format!("the sizes {} break an assert of `{}` or `{}`", describe(&sizes), p.name, q.name);
+    let asserts = match p.name == q.name {
+        true => format!("an assert of `{}` may not hold", p.name),
+        false => format!("an assert of `{}` or `{}` may not hold", p.name, q.name),
+    };
+    let message =
+        format!("no arguments fit the sizes {}: {asserts}, or a buffer is too large to run", describe(&sizes));
     Comparison::BadSizes { message }
 }
 

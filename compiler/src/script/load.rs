@@ -108,6 +108,9 @@ fn missing_names(module: &FrozenModule, import: &Import) -> Vec<Diagnostic> {
             if name.starts_with('_') {
                 return diagnostic.hint("names with a leading underscore are private to their module");
             }
+            if prelude::globals().names().any(|known| known.as_str() == name) {
+                return diagnostic.hint(format!("`{name}` needs no import: every module has it"));
+            }
             match nearest(name, exported.iter().map(String::as_str)) {
                 near if near.is_empty() => diagnostic,
                 near => diagnostic.hint(format!("similar names: {}", near.join(", "))),

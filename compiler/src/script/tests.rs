@@ -101,6 +101,12 @@ print(loop)
 }
 
 #[test]
+fn types_of_gaps_and_of_configuration_reads() {
+    let text = "@config\nclass C:\n    s: f64\n\n@proc\ndef p(x: f64[1]):\n    x[0] = C.s\n\ns = p.find(\"x[_] = _\")\nprint(s.before().type(), s.after().type(), s.rhs().type())\n";
+    prints(text, "Before After f64\n");
+}
+
+#[test]
 fn refused_definitions_are_reported_together() {
     let (_, diagnostics) = run("
 @proc
@@ -153,6 +159,9 @@ fn import_errors_name_the_place_and_the_remedy() {
     assert_eq!(diagnostics[0].hints, ["similar names: scale"]);
     assert!(diagnostics[0].primary.is_some());
     assert_eq!(refused("from absent import x\n").code, codes::IMPORT);
+    let world = MemoryWorld::new().with(ModuleId::new("lib", "lib"), "scale = 1\n");
+    let (_, diagnostics) = run_in(world, "from lib import divide_loop\n", Limits::default());
+    assert_eq!(diagnostics[0].hints, ["`divide_loop` needs no import: every module has it"]);
 }
 
 #[test]

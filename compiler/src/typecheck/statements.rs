@@ -380,10 +380,10 @@ fn strided(iter: &Sym, lo: &Expr, hi: &Expr, step: i64, body: &Block) -> (Expr, 
     let counted = build::mul(build::int(step), build::index(iter));
     let value = build::sum(lo, &counted);
     let body = substitute_block(body, &Substitution::from([(iter.clone(), value)]));
-    let distance = build::difference(hi, lo);
-    let trips = match build::int_value(&distance) {
+    let literals = build::int_value(hi).zip(build::int_value(lo));
+    let trips = match literals.and_then(|(hi, lo)| hi.checked_sub(lo)) {
         Some(distance) => build::int(distance.saturating_add(step - 1).div_euclid(step)),
-        None => build::div(build::add(distance, build::int(step - 1)), step),
+        None => build::div(build::add(build::difference(hi, lo), build::int(step - 1)), step),
     };
     (build::int(0), trips, body)
 }

@@ -1,14 +1,12 @@
 """Writes one graph of packages three times: a workspace for exo, a sparse registry for cargo, wheels for uv.
 
 Package k needs a few packages before it, all with room for both published versions, so that each resolver has the same work.
-Usage: packages.py FOLDER COUNT VERSION...
 """
 
 import hashlib
 import io
 import json
 import pathlib
-import sys
 import tarfile
 import zipfile
 
@@ -28,6 +26,10 @@ RUST = "/// Scales.\npub fn scale{k}(a: f32, x: &[f32], y: &mut [f32]) {{\n    f
 PYTHON = 'def scale{k}(a, x, y):\n    """Scales."""\n    for i, value in enumerate(x):\n        y[i] = a * value\n'
 
 
+# Packs that are published at once.
+TOGETHER = 25
+
+
 def name(k):
     return f"p{k:03}"
 
@@ -42,12 +44,19 @@ def requirements(k, version):
     return [(name(at), version if (k + at) % 3 == 0 else "1.0.0") for at in needs(k)]
 
 
+def exo_requirement(k, other, least):
+    """Packs of one workspace name each other by path, those of earlier ones by version only."""
+    path = f'path = "../{other}", ' if int(other[1:]) // TOGETHER == k // TOGETHER else ""
+    return f'"@bench/{other}" = {{ {path}version = "^{least}" }}\n'
+
+
 def exo_pack(folder, k, version):
-    pack = folder / "packs" / name(k)
+    """A member of the workspace of the packs that are published together."""
+    workspace = folder / f"{k // TOGETHER:03}"
+    pack = workspace / "packs" / name(k)
     (pack / "src").mkdir(parents=True)
-    lines = "".join(
-        f'"@bench/{other}" = {{ path = "../{other}", version = "^{least}" }}\n' for other, least in requirements(k, version)
-    )
+    (workspace / "Exo.toml").write_text('[workspace]\nmembers = ["packs/*"]\n')
+    lines = "".join(exo_requirement(k, other, least) for other, least in requirements(k, version))
     (pack / "Exo.toml").write_text(
         f'[pack]\nname = "@bench/{name(k)}"\nversion = "{version}"\nkind = "schedule"\nexo = ">=0.1"\n'
         f'description = "Scales, number {k}"\nlicense = "MIT"\nrepository = "https://example.org/{name(k)}"\n\n'
@@ -111,18 +120,13 @@ def wheel(folder, k, version):
             archive.writestr(path, text)
 
 
-def main():
-    folder, count, versions = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+def write(folder, count, versions):
     for path in ("cargo/crates", "cargo/index", "wheels"):
         (folder / path).mkdir(parents=True)
     for version in versions:
-        (folder / "exo" / version).mkdir(parents=True)
-        (folder / "exo" / version / "Exo.toml").write_text('[workspace]\nmembers = ["packs/*"]\n')
         for k in range(count):
             exo_pack(folder / "exo" / version, k, version)
             wheel(folder / "wheels", k, version)
     for k in range(count):
         cargo_crate(folder / "cargo", k, versions)
 
-
-main()

@@ -10,7 +10,7 @@ use starlark::values::none::NoneOr;
 use crate::cursor::path::{self, Node};
 use crate::cursor::{BlockPlace, ExprList, GapPlace, Path, Place, Side, Step};
 use crate::diagnostic::RefusalKind;
-use crate::hardware::config::ConfigField;
+use crate::hardware::config::{ConfigField, FieldType};
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Access, ArgType, Block, Const, DataType, ExprKind, StmtKind, Ty};
 use crate::print::Names;
@@ -177,11 +177,14 @@ fn expression_precision(procedure: &Procedure, expr: &crate::loop_ir::Expr) -> c
     let declarations = Declarations::of(procedure.ir());
     let mut found = None;
     crate::loop_ir::visit::each_expr(expr, &mut |node| {
-        if found.is_none()
-            && node.ty == Ty::Data
-            && let Some(name) = crate::loop_ir::visit::named(node)
-        {
-            found = declarations.precision(name);
+        if found.is_none() && node.ty == Ty::Data {
+            found = match &node.kind {
+                ExprKind::ReadConfig(field) => match field.ty() {
+                    FieldType::Data(precision) => Some(precision),
+                    FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride => None,
+                },
+                _ => crate::loop_ir::visit::named(node).and_then(|name| declarations.precision(name)),
+            };
         }
     });
     found.unwrap_or(crate::hardware::precision::Precision::R)
@@ -355,6 +358,12 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
         }
         let proc = this.0.procedure.ir();
         let ty = match &this.0.place {
+            Place::Gap(GapPlace { side, .. }) => {
+                return Ok(heap.alloc(WordValue(match side {
+                    Side::Before => "Before",
+                    Side::After => "After",
+                })));
+            }
             Place::Arg(at) => match proc.args.get(*at).map(|arg| &arg.ty) {
                 Some(ArgType::Control(control)) => Ty::Control(*control),
                 Some(ArgType::Data(_)) | None => return Err(lacks(this, "type")),
