@@ -3,23 +3,13 @@
 use crate::codegen::problems::Problems;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::precision::Precision;
-use crate::loop_ir::computation::{data_reads, precision_of, visit_data};
+use crate::loop_ir::computation::{disagreement, of_rhs, visit_data};
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Const, Expr, ExprKind};
 
 /// Checks that everything that `rhs` reads has one precision and that its literals are values of that precision.
 pub fn check_rhs(rhs: &Expr, target: Precision, declarations: &Declarations, errors: &mut Problems) {
-    let mut first: Option<(Expr, Precision)> = None;
-    let mut disagree = None;
-    data_reads(rhs, &mut |expr| {
-        let Some(precision) = precision_of(expr, declarations) else { return };
-        match &first {
-            None => first = Some((expr.clone(), precision)),
-            Some((_, seen)) if *seen != precision && disagree.is_none() => disagree = Some((expr.clone(), precision)),
-            Some(_) => {}
-        }
-    });
-    if let (Some((first, a)), Some((second, b))) = (&first, &disagree) {
+    if let Some(((first, a), (second, b))) = disagreement(rhs, declarations) {
         errors.push(
             Diagnostic::error(
                 codes::PRECISION,
@@ -31,8 +21,7 @@ pub fn check_rhs(rhs: &Expr, target: Precision, declarations: &Declarations, err
         );
         return;
     }
-    let precision = first.map_or(target, |(_, precision)| precision);
-    check_literals(rhs, precision, errors);
+    check_literals(rhs, of_rhs(rhs, target, declarations), errors);
 }
 
 fn check_literals(rhs: &Expr, precision: Precision, errors: &mut Problems) {

@@ -11,7 +11,9 @@ use crate::interpret::frame::ControlValue;
 use crate::interpret::random::Random;
 use crate::interpret::rounded::Rounded;
 use crate::interpret::{DEFAULT_BUDGET, Fault, FaultKind, Input, Inputs, Outputs, run};
+use crate::loop_ir::computation;
 use crate::loop_ir::configuration::Touched;
+use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{ArgType, Control, Proc, StmtKind, visit};
 use crate::source::Span;
 
@@ -183,8 +185,9 @@ enum Run {
 }
 
 /// Whether all data is of integers. Their arithmetic wraps, which is exact, so that two procs with the same precisions
-/// must agree in C too, to the bit. Floats round, and a step may change how.
+/// must agree in C too, to the bit. Floats round, and a step may change how. What mixes precisions has no C.
 fn computes_integers(proc: &Proc) -> bool {
+    let declarations = Declarations::of(proc);
     let integer = |precision: Precision| !precision.is_float();
     let args = proc.args.iter().all(|arg| match &arg.ty {
         ArgType::Data(ty) => integer(ty.precision),
@@ -195,13 +198,10 @@ fn computes_integers(proc: &Proc) -> bool {
         all &= match &stmt.kind {
             StmtKind::Alloc { ty, .. } => integer(ty.precision),
             StmtKind::Call { callee, .. } => computes_integers(callee),
-            StmtKind::Assign { .. }
-            | StmtKind::Reduce { .. }
-            | StmtKind::Pass
-            | StmtKind::If { .. }
-            | StmtKind::For { .. }
-            | StmtKind::Window { .. }
-            | StmtKind::WriteConfig { .. } => true,
+            StmtKind::Assign { rhs, .. } | StmtKind::Reduce { rhs, .. } | StmtKind::WriteConfig { rhs, .. } => {
+                computation::disagreement(rhs, &declarations).is_none()
+            }
+            StmtKind::Pass | StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::Window { .. } => true,
         };
     });
     all && Touched::by_proc(proc).all().iter().all(|field| match field.ty() {

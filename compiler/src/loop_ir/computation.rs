@@ -48,6 +48,24 @@ pub fn precision_of(expr: &Expr, declarations: &Declarations) -> Option<Precisio
     declared.map(Precision::concrete)
 }
 
+/// One read with its precision.
+pub type PreciseRead = (Expr, Precision);
+
+/// The first read of a right side, and the first that has another precision; no C can be made of such a right side.
+pub fn disagreement(rhs: &Expr, declarations: &Declarations) -> Option<(PreciseRead, PreciseRead)> {
+    let mut first: Option<PreciseRead> = None;
+    let mut other = None;
+    data_reads(rhs, &mut |expr| {
+        let Some(precision) = precision_of(expr, declarations) else { return };
+        match &first {
+            None => first = Some((expr.clone(), precision)),
+            Some((_, seen)) if *seen != precision && other.is_none() => other = Some((expr.clone(), precision)),
+            Some(_) => {}
+        }
+    });
+    first.zip(other)
+}
+
 /// Calls `f` on the reads among the data operands of an expression; indices are control and not visited.
 pub fn data_reads(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
     visit_data(expr, &mut |node| {
