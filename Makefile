@@ -1,5 +1,5 @@
 # The commands of the README and of CONTRIBUTING. Each works from a clean clone.
-.PHONY: demo test setup build fmt lint unit fuzz mutation bench growth reference
+.PHONY: demo test setup build fmt lint unit fuzz mutation bench peers growth reference
 
 CARGO ?= cargo
 # Minutes of random schedules in `make fuzz`.
@@ -41,6 +41,10 @@ mutation: setup
 # The two peer-checked examples here and in Exo, alternating: ratios of time and memory.
 bench: setup
 	scripts/bench.sh
+
+# What a package manager does each day, here and in cargo and uv, taking turns: medians and ratios.
+peers: setup
+	scripts/peers.sh
 
 # How time and memory grow with steps and with statements, and where the time goes.
 growth: setup
