@@ -138,7 +138,7 @@ impl Left {
 fn questions(declared: &Declared, left: &Left, shape: &[Expr], reshaped: bool) -> Vec<Question> {
     let mut questions: Vec<Question> = shape
         .iter()
-        .filter(|extent| build::int_value(extent).is_none())
+        .filter(|extent| build::int_value(extent).is_none_or(|literal| literal < 1))
         .map(|extent| Question::Holds {
             side: Side::After,
             at: left.target.clone(),

@@ -129,7 +129,9 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
 fn equal_places(proc: &Proc, paths: &[&Path], bound: &Expr) -> Vec<Path> {
     let mut places: Vec<Path> = Vec::new();
     for at in paths {
-        if path::expr(proc, at) == Some(bound) && !places.contains(at) {
+        // A literal of an index is written as one of data is.
+        let same = path::expr(proc, at).is_some_and(|found| found == bound && found.ty == bound.ty);
+        if same && !places.contains(at) {
             places.push((*at).clone());
         }
     }
