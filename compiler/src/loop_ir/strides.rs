@@ -52,15 +52,7 @@ impl Search {
             return;
         }
         for (formal, actual) in callee.args.iter().zip(args) {
-            let handed = match &actual.kind {
-                ExprKind::Read { name, .. } | ExprKind::Window { name, .. } => name,
-                ExprKind::Const(_)
-                | ExprKind::ReadConfig(_)
-                | ExprKind::Neg(_)
-                | ExprKind::Binary { .. }
-                | ExprKind::Extern { .. }
-                | ExprKind::Stride { .. } => continue,
-            };
+            let Some(handed) = visit::named(actual) else { continue };
             if self.asks(callee, &formal.name) {
                 f(Asked { name: handed, callee: Some(callee) });
             }

@@ -72,9 +72,8 @@ class Exo:
     def again(self, at):
         return [self.program, "install", "--frozen"]
 
-    def install(self, at):
-        """The unpacked trees are in the cache; a fresh checkout has none of its own."""
-        return [self.program, "install", "--frozen"]
+    # Projects share the unpacked trees in the cache, so that a fresh checkout has nothing to unpack or to link.
+    install = again
 
     def close(self):
         self.server.terminate()
@@ -170,11 +169,11 @@ def timed(client, command, at):
 
 def compare(what, clients, places, task, runs):
     times = {client.title: [] for client in clients}
-    for round in range(runs + 1):
+    for turn in range(runs + 1):
         for client in clients:
             at = places[client.title]
             spent = timed(client, getattr(client, task)(at), at)
-            if round:
+            if turn:
                 times[client.title].append(spent)
     medians = {title: statistics.median(spent) for title, spent in times.items()}
     fastest = min(value for title, value in medians.items() if title != "exo")

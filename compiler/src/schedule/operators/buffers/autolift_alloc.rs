@@ -136,16 +136,7 @@ impl Left {
 }
 
 fn questions(declared: &Declared, left: &Left, shape: &[Expr], reshaped: bool) -> Vec<Question> {
-    let mut questions: Vec<Question> = shape
-        .iter()
-        .filter(|extent| build::int_value(extent).is_none_or(|literal| literal < 1))
-        .map(|extent| Question::Holds {
-            side: Side::After,
-            at: left.target.clone(),
-            cond: build::less(build::int(0), extent.clone()),
-            what: format!("the extent of `{}` is positive outside the scopes it leaves", declared.name),
-        })
-        .collect();
+    let mut questions = declared.allocated_outside(&left.target, shape);
     if reshaped {
         questions.push(declared.in_bounds());
         let under = left.target.parent().unwrap_or_default();

@@ -78,6 +78,20 @@ impl Declared {
         }
     }
 
+    /// An allocation of these extents may stand at `at` after the step, outside of scopes that it stood in. Where no code runs,
+    /// such as in a loop without iterations, a literal extent may have been anything.
+    pub(in crate::schedule::operators) fn allocated_outside(&self, at: &Path, shape: &[Expr]) -> Vec<Question> {
+        let doubtful = shape.iter().filter(|extent| build::int_value(extent).is_none_or(|literal| literal < 1));
+        doubtful
+            .map(|extent| Question::Holds {
+                side: Side::After,
+                at: at.clone(),
+                cond: build::less(build::int(0), extent.clone()),
+                what: format!("the extent of `{}` is positive outside the scopes it leaves", self.name),
+            })
+            .collect()
+    }
+
     pub(in crate::schedule::operators) fn in_bounds(&self) -> Question {
         Question::BufferInBounds { side: Side::After, buffer: self.name.clone() }
     }

@@ -7,7 +7,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::path::{self, GapPlace, Path};
 use crate::cursor::{Editor, path::BlockPlace};
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{LoopMode, Proc, StmtKind, build, visit};
+use crate::loop_ir::{LoopMode, Proc, StmtKind, visit};
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Default, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::buffers::layout::Declared;
@@ -63,19 +63,7 @@ def f(x: f32[8] @ DRAM):
         let mut editor = Editor::new(proc);
         editor.move_block(&place, &gap).map_err(|gone| arguments.bug(gone))?;
         // The allocation now stands where the scope stood; the scope is the next statement.
-        let mut questions: Vec<Question> = declared
-            .ty
-            .shape
-            .iter()
-            // Where no code runs, such as in a loop without iterations, a literal may be anything.
-            .filter(|extent| build::int_value(extent).is_none_or(|literal| literal < 1))
-            .map(|extent| Question::Holds {
-                side: Side::After,
-                at: target.scope.clone(),
-                cond: build::less(build::int(0), extent.clone()),
-                what: format!("the extent of `{}` is positive outside the scopes it leaves", declared.name),
-            })
-            .collect();
+        let mut questions = declared.allocated_outside(&target.scope, &declared.ty.shape);
         for scope in target.parallel {
             let scope = after_insertion(&scope, &target.scope).ok_or_else(|| arguments.argument("not a statement"))?;
             questions.push(Question::IndependentIterations { side: Side::After, scope });
