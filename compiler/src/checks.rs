@@ -3,6 +3,7 @@
 pub mod claim;
 pub mod bounds;
 pub mod call;
+pub mod fit;
 pub mod literals;
 mod strides;
 pub mod definition;

@@ -151,7 +151,7 @@ impl Call<'_> {
         })
     }
 
-    /// Shape, storage, memory and precision of a data argument.
+    /// Shape of a data argument, and whether it may be a part of a buffer: strides can be seen. (Memory and precision are in `fit`.)
     fn data(
         &self,
         formal: &Arg,
@@ -181,25 +181,6 @@ impl Call<'_> {
             return Err(self
                 .mismatch(formal, "is a window where a whole buffer is expected")
                 .hint("declare the parameter as a window, such as `[f32][n]`"));
-        }
-        self.storage(formal, ty, name)
-    }
-
-    fn storage(&self, formal: &Arg, ty: &DataType, name: &Sym) -> Result<(), Failure> {
-        if let Some(memory) = self.scope().memory(name)
-            && !mutation::passes("an argument lives in its parameter's memory", memory.fits(&formal.mem))
-        {
-            let what = format!("lives in {} but is expected in {}", memory.name(), formal.mem.name());
-            return Err(self.mismatch(formal, &what).hint("change one of them with set_memory, or stage the data"));
-        }
-        if let Some(precision) = self.scope().precision(name)
-            && !mutation::passes(
-                "an argument has its parameter's precision",
-                precision.concrete() == ty.precision.concrete(),
-            )
-        {
-            let what = format!("has precision {} instead of {}", precision.word(), ty.precision.word());
-            return Err(self.mismatch(formal, &what).hint("change one of them with set_precision"));
         }
         Ok(())
     }
