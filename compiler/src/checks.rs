@@ -4,6 +4,7 @@ pub mod claim;
 pub mod bounds;
 pub mod call;
 pub mod fit;
+mod precondition;
 pub mod literals;
 mod strides;
 pub mod definition;
