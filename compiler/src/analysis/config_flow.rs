@@ -285,6 +285,20 @@ fn in_iteration(left: &Expr, iter: &Sym, at: Option<&Expr>) -> Option<Expr> {
     }
 }
 
+/// How many loops inside of a loop are followed. Each is gone through a few times for each time of the loop around it, so that the
+/// work doubles with every level; outside of deeper nests nothing is known of the fields that they write.
+const FOLLOWED_LOOPS: usize = 6;
+
+/// How deep loops that write fields are nested in a block.
+fn nested_writes(block: &Block) -> usize {
+    let writing = block.iter().filter(|stmt| stmt.config.writes);
+    let depths = writing.map(|stmt| {
+        let own = usize::from(matches!(stmt.kind, StmtKind::For { .. }));
+        own + visit::inner_lists(stmt).into_iter().map(nested_writes).max().unwrap_or(0)
+    });
+    depths.max().unwrap_or(0)
+}
+
 /// What a loop does to the fields.
 struct LoopFlow {
     /// The state at the start of every iteration; fields that iterations change are left as before the loop.
@@ -301,6 +315,11 @@ impl LoopFlow {
         let before = scope.config.clone();
         drop_overwritten(body, scope);
         let mut start = scope.config.clone();
+        if nested_writes(body) > FOLLOWED_LOOPS {
+            fields.iter().for_each(|field| start.set(field, None));
+            scope.config = before;
+            return LoopFlow { start, varying: fields.into_iter().map(|field| (field, None)).collect() };
+        }
         let mut changed: BTreeSet<ConfigField> = BTreeSet::new();
         let bound: BTreeSet<Sym> = visit::bound_symbols(body).into_iter().chain([iter.clone()]).collect();
         loop {

@@ -91,8 +91,6 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
             if stmt != anchor {
                 let exprs = vec![bound.clone()];
                 questions.push(Question::Unchanged { side: Side::Before, from: anchor.clone(), to: stmt, exprs });
-            } else if place.0.len() == stmt.0.len() + 1 && matches!(place.last(), Some(Step::Arg(_))) {
-                questions.push(Question::CallsValid { side: Side::After, under: Path::root() });
             }
         }
         // Only what already stands at the anchor is sure to be computed there.
