@@ -94,14 +94,18 @@ impl Checker<'_> {
                     format!("name one of its fields, such as {}", fields_of(config)),
                 );
             }
+            HostValue::Slice(..) | HostValue::Tuple(_) => {
+                let written = self.text(inner);
+                let message = format!("`{written}` is {}, not a number", value.describe());
+                let hint = format!("it gives the indices of an access, in braces: `x[{{{written}}}]`");
+                return self.refuse_hint(codes::TYPE, node, message, hint);
+            }
             HostValue::Precision(_)
             | HostValue::Memory(_)
             | HostValue::Proc(_)
             | HostValue::Extern(_)
             | HostValue::Text(_)
             | HostValue::Statements(_)
-            | HostValue::Slice(..)
-            | HostValue::Tuple(_)
             | HostValue::Other(_) => {
                 let message = format!("`{}` is {}, not a number", self.text(inner), value.describe());
                 return self.refuse_hint(
