@@ -94,26 +94,25 @@ impl Checker<'_> {
                     format!("name one of its fields, such as {}", fields_of(config)),
                 );
             }
-            HostValue::Slice(..) | HostValue::Tuple(_) => {
-                let written = self.text(inner);
-                let message = format!("`{written}` is {}, not a number", value.describe());
-                let hint = format!("it gives the indices of an access, in braces: `x[{{{written}}}]`");
-                return self.refuse_hint(codes::TYPE, node, message, hint);
-            }
             HostValue::Precision(_)
             | HostValue::Memory(_)
             | HostValue::Proc(_)
             | HostValue::Extern(_)
             | HostValue::Text(_)
             | HostValue::Statements(_)
+            | HostValue::Slice(..)
+            | HostValue::Tuple(_)
             | HostValue::Other(_) => {
-                let message = format!("`{}` is {}, not a number", self.text(inner), value.describe());
-                return self.refuse_hint(
-                    codes::TYPE,
-                    node,
-                    message,
-                    "object code reads numbers, bools and quoted expressions of the host code; compute them there",
-                );
+                let (written, what) = (self.text(inner), value.describe());
+                let message = format!("`{written}` is {what}, not a number");
+                let hint = match what.as_str() {
+                    "a slice" | "a tuple" => {
+                        format!("it gives the indices of an access, in braces: `x[{{{written}}}]`")
+                    }
+                    _ => "object code reads numbers, bools and quoted expressions of the host code; compute them there"
+                        .to_string(),
+                };
+                return self.refuse_hint(codes::TYPE, node, message, hint);
             }
         };
         Ok(self.constant(value, node, position))
