@@ -67,22 +67,22 @@ fn neon_and_its_instructions_pass() {
 
 #[test]
 fn avx2_and_its_instructions_pass() {
-    passes("avx2", 47);
+    passes("avx2", 72);
 }
 
 #[test]
 fn avx512_and_its_instructions_pass() {
-    passes("avx512", 28);
+    passes("avx512", 35);
 }
 
 #[test]
 fn rvv_and_its_instructions_pass() {
-    passes("rvv", 21);
+    passes("rvv", 23);
 }
 
 #[test]
 fn sve_and_its_instructions_pass() {
-    passes("sve", 54);
+    passes("sve", 78);
 }
 
 #[test]

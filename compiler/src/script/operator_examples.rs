@@ -17,6 +17,7 @@ const PACK: &[(&str, &str)] = &[
     ("integer", include_str!("../../../packages/avx2/src/integer.exo")),
     ("convert", include_str!("../../../packages/avx2/src/convert.exo")),
     ("prefix", include_str!("../../../packages/avx2/src/prefix.exo")),
+    ("masked", include_str!("../../../packages/avx2/src/masked.exo")),
 ];
 
 /// What a module prints, with its diagnostics after that.
