@@ -35,6 +35,11 @@ fn sizes_that_no_block_fixes() {
     holds("undetermined_sizes.exo");
 }
 
+#[test]
+fn names_and_values_of_exo() {
+    holds("from_exo.exo");
+}
+
 /// Each file of the folder has a test above.
 #[test]
 fn no_file_is_left_out() {

@@ -186,14 +186,17 @@ pub fn prove(solver: &mut Solver, facts: &Facts, goal: &Expr) -> Answer {
 
 /// A solution in the user's names.
 pub fn counterexample(values: &[(Var, i64)], names: &Names) -> Counterexample {
-    let mut named: Vec<(String, i64)> = values
-        .iter()
+    // One spelling may have several values; symbols of one spelling are in order of age.
+    let mut ordered: Vec<&(Var, i64)> = values.iter().collect();
+    ordered.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut named: Vec<(String, i64)> = ordered
+        .into_iter()
         .filter_map(|(var, value)| match var {
             Var::Sym(symbol) => Some((names.get(symbol).to_string(), *value)),
             Var::Stride(buffer, dim) => Some((format!("stride({}, {dim})", names.get(buffer)), *value)),
             Var::Quotient(_) => None,
         })
         .collect();
-    named.sort();
+    named.sort_by(|(a, _), (b, _)| a.cmp(b));
     Counterexample { values: named }
 }

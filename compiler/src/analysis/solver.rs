@@ -72,8 +72,14 @@ impl std::fmt::Display for Counterexample {
             }
         }
         let written = values.into_iter().map(|(name, values)| {
-            let values: Vec<String> = values.iter().map(i64::to_string).collect();
-            format!("{name} = {}", values.join(" and "))
+            let texts: Vec<String> = values.iter().map(i64::to_string).collect();
+            match (name.contains('.'), texts.as_slice()) {
+                // Values of a field are in the order in which the program gives them to it.
+                (true, [first, later @ ..]) if !later.is_empty() => {
+                    format!("{name} = {first} first and {} later", later.join(" and then "))
+                }
+                _ => format!("{name} = {}", texts.join(" and ")),
+            }
         });
         f.write_str(&written.collect::<Vec<_>>().join(", "))
     }

@@ -62,7 +62,8 @@ pub(crate) fn config_kept(proc: &Proc, at: &Path, exprs: &[Expr]) -> Result<(), 
         None => Ok(()),
         Some(field) => {
             let names = Names::of(proc);
-            let reading = exprs.iter().find(|expr| expr.reads_config).map_or(String::new(), |expr| names.expr(expr));
+            let changed = |expr: &&Expr| configuration::disturbed([*expr], &Block::one(stmt.clone())).is_some();
+            let reading = exprs.iter().find(changed).map_or(String::new(), |expr| names.expr(expr));
             let condition = format!("`{reading}` keeps its value while the code runs, but the code writes `{field}`");
             Err(Unproven::new(condition).at(at))
         }

@@ -54,7 +54,8 @@ fn between(index: &Expr, extent: &Expr, names: &Names) -> String {
     format!("0 <= {} and {} < {}", names.expr(index), names.expr(index), names.expr(extent))
 }
 
-/// A window: points inside, intervals inside and with at least one element.
+/// A window: points inside, intervals inside. An interval may have no element, and then nothing is reached through it: each
+/// element access is held against the extents of the window, and a parameter has positive extents.
 #[track_caller]
 pub fn window(site: &Site<'_>, name: &Sym, idx: &[Access], span: &Span, solver: &mut Solver) -> Result<(), Failure> {
     let shape = site.facts.scope.shape(name).unwrap_or_default();
@@ -104,12 +105,12 @@ fn interval(
         let condition = format!("0 <= {} and {} <= {}", names.expr(lo), names.expr(hi), names.expr(extent));
         Failure::new(codes::BOUNDS, message, span, site.at, condition).hint(remedy(names.get(name)))
     })?;
-    let filled = low.zip(high).and_then(|(low, high)| Formula::below(&low, &high));
-    site.require(filled, solver, |names| {
-        let message = format!("a window of `{}` may be empty", names.get(name));
-        let condition = format!("{} < {}", names.expr(lo), names.expr(hi));
+    let ordered = low.zip(high).and_then(|(low, high)| Formula::at_most(&low, &high));
+    site.require(ordered, solver, |names| {
+        let message = format!("a window of `{}` may end before it starts", names.get(name));
+        let condition = format!("{} <= {}", names.expr(lo), names.expr(hi));
         Failure::new(codes::EXTENT, message, span, site.at, condition)
-            .hint("a window has at least one element in each dimension; put an `if` around code that may have none")
+            .hint("state it with an `assert`, or put an `if` around the code")
     })
 }
 

@@ -146,7 +146,9 @@ impl Call<'_> {
         self.site.require_at_least(actual, 1, solver, |names| {
             let message = format!("size `{}` of `{}` may not be positive", formal.name, self.callee.name);
             let condition = format!("{} > 0", names.expr(actual));
-            Failure::new(codes::EXTENT, message, self.span, self.site.at, condition)
+            Failure::new(codes::EXTENT, message, self.span, self.site.at, condition).hint(
+                "a `size` is at least 1: put an `if` around the call, or state with an `assert` that it is not empty",
+            )
         })
     }
 

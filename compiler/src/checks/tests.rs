@@ -69,8 +69,11 @@ fn windows_bound_their_accesses() {
     check("@proc\ndef p(v: f32[6]):\n    w = v[2:6]\n    u = w[1:3]\n    u[1] = 0.0\n").unwrap();
     check("@proc\ndef p(v: f32[6]):\n    w = v[2:6]\n    u = w[1:5]\n    u[1] = 0.0\n").unwrap_err();
     check("@proc\ndef p(v: f32[6]):\n    w = v[0:20]\n").unwrap_err();
-    let found = refused("@proc\ndef p(v: f32[6]):\n    w = v[3:3]\n");
+    let found = refused("@proc\ndef p(v: f32[6]):\n    w = v[3:2]\n");
     assert_eq!(found[0].code, codes::EXTENT);
+    check("@proc\ndef p(v: f32[6]):\n    w = v[6:6]\n").unwrap();
+    check("@proc\ndef p(v: f32[6]):\n    w = v[7:7]\n").unwrap_err();
+    check("@proc\ndef p(v: f32[6]):\n    w = v[3:3]\n    w[0] = 0.0\n").unwrap_err();
     check("@proc\ndef p(v: f32[6], o: f32):\n    o = relu(v[7])\n").unwrap_err();
 }
 

@@ -1,5 +1,8 @@
 //! Elements, windows and strides of buffers: the C place that an access means.
 
+use crate::analysis::facts::{Facts, Verified};
+use crate::analysis::formula::Formula;
+use crate::analysis::solver::Solver;
 use crate::codegen::c_tree::CExpr;
 use crate::codegen::function::FunctionLowering;
 use crate::codegen::index::{chained_product, product, sum};
@@ -8,9 +11,12 @@ use crate::codegen::unit::Layout;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::build;
 use crate::loop_ir::declarations::{Alias, Declaration};
-use crate::loop_ir::expression::{Access, Expr};
+use crate::loop_ir::expression::{Access, BinaryOp, Expr};
 use crate::source::Span;
 use crate::symbol::Sym;
+
+/// Z3 units for the one question that is asked here; an unknown costs a comparison in C.
+const EFFORT: u32 = 100_000;
 
 /// What the C variable of a data name is.
 #[derive(Clone, Debug)]
@@ -138,8 +144,8 @@ impl FunctionLowering<'_, '_> {
             Storage::Dense(_) => false,
             Storage::Struct => true,
         };
-        let strides = self.strides(name);
         let indices: Vec<CExpr> = idx.iter().map(|index| self.subscript(index)).collect();
+        let strides = self.strides(name);
         let Some(memory) = self.declarations.memory(name) else {
             return self.row_major(name, idx, span);
         };
@@ -159,15 +165,38 @@ impl FunctionLowering<'_, '_> {
 
     /// The lvalue of the first element of a window.
     pub fn window_place_of(&mut self, window: &WindowExpr, span: &Span) -> CExpr {
-        let start: Vec<Expr> = window
-            .idx
-            .iter()
-            .map(|access| match access {
-                Access::Point(point) => point.clone(),
-                Access::Interval { lo, .. } => lo.clone(),
-            })
-            .collect();
-        self.place(&window.name, &start, span)
+        self.place(&window.name, &window.start(), span)
+    }
+
+    /// A window statement's struct. Where an interval may be empty it can start at the very end, and an address further
+    /// than one behind the last element is undefined in C even if nothing is read there: such a window starts at 0.
+    pub fn window_variable(&mut self, window: &WindowExpr, constant: bool, span: &Span) -> CExpr {
+        let literal = self.window_literal(window, constant, span);
+        let empty: Vec<Expr> = window.idx.iter().filter_map(|access| self.empty_where(access)).collect();
+        let CExpr::WindowLiteral { ty, data, strides } = literal else { return literal };
+        if empty.is_empty() {
+            return CExpr::WindowLiteral { ty, data, strides };
+        }
+        let conditions: Vec<String> = empty.iter().map(|condition| self.control(condition).text()).collect();
+        let first: Vec<Expr> = window.idx.iter().map(|_| build::int(0)).collect();
+        let first = self.place(&window.name, &first, span).address();
+        if conditions.iter().any(|condition| condition == "true") {
+            return CExpr::WindowLiteral { ty, data: Box::new(first), strides };
+        }
+        let data = CExpr::Raw(format!("{} ? {} : {}", conditions.join(" || "), first.text(), data.text()));
+        CExpr::WindowLiteral { ty, data: Box::new(data), strides }
+    }
+
+    /// The condition under which an interval is empty and does not start at 0, unless that cannot be.
+    fn empty_where(&self, access: &Access) -> Option<Expr> {
+        let Access::Interval { lo, hi } = access else { return None };
+        if build::int_value(lo) == Some(0) {
+            return None;
+        }
+        let facts = Facts::at(self.proc, &self.at);
+        let filled = facts.index(lo).zip(facts.index(hi)).and_then(|(lo, hi)| Formula::below(&lo, &hi));
+        let known = facts.proves(&mut Solver::new(EFFORT), filled.as_ref()) == Verified::Yes;
+        (!known).then(|| build::binary(BinaryOp::Le, hi.clone(), lo.clone()))
     }
 
     fn window_strides(&mut self, window: &WindowExpr) -> Vec<CExpr> {
@@ -192,6 +221,15 @@ pub struct WindowExpr {
 }
 
 impl WindowExpr {
+    /// The indices of the first element.
+    fn start(&self) -> Vec<Expr> {
+        let start = self.idx.iter().map(|access| match access {
+            Access::Point(point) => point.clone(),
+            Access::Interval { lo, .. } => lo.clone(),
+        });
+        start.collect()
+    }
+
     pub fn rank(&self) -> usize {
         self.idx.iter().filter(|access| matches!(access, Access::Interval { .. })).count()
     }

@@ -60,7 +60,7 @@ pub struct FunctionLowering<'u, 'a> {
     /// Numbered places that live buffers take, with the memory that counts them.
     chunks: BTreeMap<Sym, (Identity, i64)>,
     /// The statement that is being lowered.
-    at: Path,
+    pub at: Path,
     pub touched: Arc<Touched>,
     pub proc: &'u Proc,
 }
@@ -368,7 +368,7 @@ impl FunctionLowering<'_, '_> {
         }
         let window = WindowExpr { name: base.clone(), idx: idx.clone() };
         let constant = self.is_constant(name);
-        let value = self.window_literal(&window, constant, &rhs.span);
+        let value = self.window_variable(&window, constant, &rhs.span);
         let ty = self.unit.window_struct(window.rank(), self.precision(base), constant);
         let variable = self.names.bind(name);
         bound.push(variable.clone());

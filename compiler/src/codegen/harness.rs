@@ -192,7 +192,7 @@ fn int_literal(value: i64) -> String {
 
 fn literal(value: MachineValue, precision: Precision) -> String {
     match (value, precision.is_float()) {
-        (MachineValue::Poison, _) => "0".to_string(),
+        (MachineValue::Poison | MachineValue::Undefined(_), _) => "0".to_string(),
         (MachineValue::Int(value), _) => int_literal(value),
         (MachineValue::Float(value), true) => hex_float(value),
         (MachineValue::Float(value), false) => int_literal(value as i64),
@@ -301,7 +301,7 @@ pub fn first_difference(expected: &Outputs<MachineValue>, buffers: &[Vec<Machine
             return Some(format!("`{name}` has {} instead of {}", counted(buffer.len(), "element"), tensor.data.len()));
         }
         for (at, (want, have)) in tensor.data.iter().zip(buffer).enumerate() {
-            if want != have && !matches!(want, MachineValue::Poison) {
+            if want != have && !matches!(want, MachineValue::Poison | MachineValue::Undefined(_)) {
                 let place = tensor.indices().into_iter().find(|idx| offset(idx, &tensor.strides) == at);
                 return Some(match place {
                     Some(idx) => format!("`{name}{idx:?}` is {have} in C and {want} in the interpreter"),

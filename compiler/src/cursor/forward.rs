@@ -50,7 +50,7 @@ fn carried_node(mut path: Path, step: &Forward) -> Option<Path> {
         Forward::Insert { parent, orelse, at, count } => (parent, *orelse, (*at, *at), at + count),
         Forward::Rewrite { dead } => return (!inside_of(dead, &path)).then_some(path),
         Forward::Restructure { path: at, .. } if !at.is_prefix_of(&path) || *at == path => return Some(path),
-        Forward::DropArg(_) => return Some(path),
+        Forward::DropArg(_) => return node(&path, step),
         Forward::Wrap { .. } | Forward::Unwrap { .. } | Forward::Move { .. } | Forward::Restructure { .. } => {
             return node(&path, step);
         }
@@ -143,7 +143,13 @@ pub fn node(path: &Path, step: &Forward) -> Option<Path> {
         }
         Forward::Rewrite { dead } => (!inside_of(dead, path)).then(|| path.clone()),
         Forward::Restructure { path: at, inside } => restructured(path, at, inside),
-        Forward::DropArg(_) => Some(path.clone()),
+        Forward::DropArg(_) => match path.0.split_first() {
+            Some((Step::ArgDim(arg, dim), rest)) => {
+                let arg = argument(*arg, step)?;
+                Some(Path::root().child(Step::ArgDim(arg, *dim)).join(rest))
+            }
+            Some(_) | None => Some(path.clone()),
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! Paths from a procedure's root to its nodes, and the places that cursors name with them.
 
-use crate::loop_ir::{Access, Block, Expr, ExprKind, Proc, Stmt, StmtKind};
+use crate::loop_ir::{Access, ArgType, Block, Expr, ExprKind, Proc, Stmt, StmtKind};
 
 /// One edge of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,6 +20,8 @@ pub enum Step {
     Arg(usize),
     /// Extent of an allocation.
     Dim(usize),
+    /// From the root: an extent of an argument, by the positions of both.
+    ArgDim(usize, usize),
     /// Expressions of expressions.
     Operand,
     Left,
@@ -47,6 +49,7 @@ impl Step {
             | Step::Idx(_)
             | Step::Arg(_)
             | Step::Dim(_)
+            | Step::ArgDim(..)
             | Step::Operand
             | Step::Left
             | Step::Right
@@ -284,6 +287,10 @@ fn child<'a>(node: Node<'a>, step: Step) -> Option<Node<'a>> {
     match node {
         Node::Proc(proc) => match step {
             Step::Body(at) => proc.body.get(at).map(Node::Stmt),
+            Step::ArgDim(arg, dim) => match &proc.args.get(arg)?.ty {
+                ArgType::Data(ty) => ty.shape.get(dim).map(Node::Expr),
+                ArgType::Control(_) => None,
+            },
             _ => None,
         },
         Node::Stmt(stmt) => stmt_child(stmt, step),

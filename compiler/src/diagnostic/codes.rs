@@ -46,7 +46,7 @@ codes! {
     BOUNDS = "E0201", "access may be out of bounds",
         "The checker could not show that every access stays inside its buffer or window for all values the control variables can take. Add an assert that limits the sizes, or correct the index.";
     EXTENT = "E0202", "extent may be negative or empty",
-        "A loop's extent must not be negative, and sizes, allocations and windows need at least one element in each dimension. State what is known of the sizes first: `assert n >= 2` lets a loop run from 1 to `n - 1`.";
+        "Extents of loops and windows must not be negative, and sizes, allocations and parameters need at least one element in each dimension; a window that may be empty can be declared and looped over, and passed under an `if`. State what is known of the sizes first: `assert n >= 2` lets a loop run from 1 to `n - 1`.";
     ASSERTION = "E0203", "assertion could not be shown",
         "A callee states a precondition with `assert`. At the call it must follow from what is known there: the caller's own asserts, loop bounds, and conditions around the call.";
     ALIASING = "E0204", "arguments may alias",

@@ -108,8 +108,9 @@ impl<D: Domain> Machine<'_, D> {
         let tensor = Tensor { extents: view.extents, strides: view.strides, data };
         if !poisoned.contains(&view.buffer) {
             for idx in tensor.indices() {
-                if tensor.get(&idx).is_some_and(|value| self.domain.is_poison(value)) {
-                    let message = format!("an uninitialised value reaches the output `{}` at {idx:?}", formal.name);
+                if let Some(poison) = tensor.get(&idx).filter(|value| self.domain.is_poison(value)) {
+                    let what = self.domain.what_is_poison(poison);
+                    let message = format!("{what} reaches the output `{}` at {idx:?}", formal.name);
                     return fault(FaultKind::Uninitialised, message, &formal.span);
                 }
             }

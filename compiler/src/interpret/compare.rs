@@ -247,9 +247,9 @@ fn difference<D: Domain>(
         // Both started with values, so whatever is uninitialised was put there.
         for (side, end) in [(Side::Left, a), (Side::Right, b)] {
             if let Input::Tensor(tensor) = end
-                && tensor.data.iter().any(|value| domain.is_poison(value))
+                && let Some(poison) = tensor.data.iter().find(|value| domain.is_poison(value))
             {
-                let message = format!("an uninitialised value reaches the field `{field}`");
+                let message = format!("{} reaches the field `{field}`", domain.what_is_poison(poison));
                 return Run::Fault(side, Fault::new(FaultKind::Uninitialised, message, &Span::none()));
             }
         }

@@ -17,6 +17,11 @@ pub trait Domain {
     fn poison(&self) -> Self::Value;
     fn is_poison(&self, value: &Self::Value) -> bool;
 
+    /// What a poisoned value is, with an article, for messages.
+    fn what_is_poison(&self, _value: &Self::Value) -> String {
+        "an uninitialised value".to_string()
+    }
+
     fn literal(&self, literal: Const, precision: Precision) -> Self::Value;
 
     /// What is left of a value when it is stored in a buffer of this precision.

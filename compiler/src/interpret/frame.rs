@@ -229,8 +229,8 @@ impl Frame {
                 }
                 Access::Interval { lo, hi } => (self.int(lo)?, self.int(hi)?),
             };
-            if hi <= lo {
-                let message = format!("window {lo}:{hi} of `{name}` is empty in dimension {dim}");
+            if hi < lo {
+                let message = format!("window {lo}:{hi} of `{name}` ends before it starts in dimension {dim}");
                 return fault(FaultKind::Extent, message, span);
             }
             if lo < 0 || hi > *extent {

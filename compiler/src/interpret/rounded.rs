@@ -10,10 +10,21 @@ use crate::loop_ir::{BinaryOp, Const};
 #[derive(Clone, Copy, Debug)]
 pub enum MachineValue {
     Poison,
+    /// What C leaves open: the result of an operation that it does not define. Counts as poison.
+    Undefined(Undefined),
     /// A value of a floating precision; every such value is a double.
     Float(f64),
     /// A value of an integer precision.
     Int(i64),
+}
+
+/// An operation without a result in C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undefined {
+    /// A float, or NaN, converted to an integer precision that cannot hold it.
+    OutOfRange(Precision),
+    /// An integer divided by zero, or the least integer by -1.
+    Quotient,
 }
 
 /// Bit for bit, so that NaN equals itself; zeros of either sign are equal.
@@ -21,9 +32,12 @@ impl PartialEq for MachineValue {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (MachineValue::Poison, MachineValue::Poison) => true,
+            (MachineValue::Undefined(a), MachineValue::Undefined(b)) => a == b,
             (MachineValue::Float(a), MachineValue::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
             (MachineValue::Int(a), MachineValue::Int(b)) => a == b,
-            (MachineValue::Poison | MachineValue::Float(_) | MachineValue::Int(_), _) => false,
+            (MachineValue::Poison | MachineValue::Undefined(_) | MachineValue::Float(_) | MachineValue::Int(_), _) => {
+                false
+            }
         }
     }
 }
@@ -32,6 +46,7 @@ impl std::fmt::Display for MachineValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             MachineValue::Poison => f.write_str("uninitialised"),
+            MachineValue::Undefined(_) => f.write_str("undefined"),
             MachineValue::Float(value) => write!(f, "{value:?}"),
             MachineValue::Int(value) => write!(f, "{value}"),
         }
@@ -42,7 +57,7 @@ impl MachineValue {
     /// The value as a double; `None` for poison.
     pub fn number(&self) -> Option<f64> {
         match self {
-            MachineValue::Poison => None,
+            MachineValue::Poison | MachineValue::Undefined(_) => None,
             MachineValue::Float(value) => Some(*value),
             MachineValue::Int(value) => Some(*value as f64),
         }
@@ -63,7 +78,21 @@ impl Domain for Rounded {
     }
 
     fn is_poison(&self, value: &MachineValue) -> bool {
-        matches!(value, MachineValue::Poison)
+        matches!(value, MachineValue::Poison | MachineValue::Undefined(_))
+    }
+
+    fn what_is_poison(&self, value: &MachineValue) -> String {
+        match value {
+            MachineValue::Undefined(Undefined::OutOfRange(precision)) => {
+                format!("a number that `{}` cannot hold, which C leaves undefined,", precision.word())
+            }
+            MachineValue::Undefined(Undefined::Quotient) => {
+                "an integer quotient that C leaves undefined, such as one by zero,".to_string()
+            }
+            MachineValue::Poison | MachineValue::Float(_) | MachineValue::Int(_) => {
+                "an uninitialised value".to_string()
+            }
+        }
     }
 
     fn literal(&self, literal: Const, precision: Precision) -> MachineValue {
@@ -84,7 +113,7 @@ impl Domain for Rounded {
 
     fn negated(&self, value: &MachineValue, precision: Precision) -> MachineValue {
         match value {
-            MachineValue::Poison => MachineValue::Poison,
+            MachineValue::Poison | MachineValue::Undefined(_) => *value,
             MachineValue::Float(value) => MachineValue::Float(-value),
             MachineValue::Int(value) => MachineValue::Int(promoted(value.wrapping_neg(), precision)),
         }
@@ -99,6 +128,8 @@ impl Domain for Rounded {
     ) -> Option<MachineValue> {
         match (lhs, rhs) {
             (MachineValue::Poison, _) | (_, MachineValue::Poison) => Some(MachineValue::Poison),
+            (MachineValue::Undefined(_), _) => Some(*lhs),
+            (_, MachineValue::Undefined(_)) => Some(*rhs),
             (MachineValue::Int(a), MachineValue::Int(b)) => int_binary(op, *a, *b, precision),
             (MachineValue::Float(_), _) | (_, MachineValue::Float(_)) => {
                 float_binary(op, lhs.number()?, rhs.number()?).map(|value| MachineValue::Float(round(value, precision)))
@@ -107,8 +138,8 @@ impl Domain for Rounded {
     }
 
     fn call(&self, function: &ExternFunction, args: &[MachineValue], precision: Precision) -> Option<MachineValue> {
-        if args.iter().any(|arg| self.is_poison(arg)) {
-            return Some(MachineValue::Poison);
+        if let Some(poison) = args.iter().find(|arg| self.is_poison(arg)) {
+            return Some(*poison);
         }
         // C functions take their arguments at the precision, which is narrower than that of arithmetic on small integers.
         let args: Vec<MachineValue> = args.iter().map(|arg| convert(*arg, precision)).collect();
@@ -167,7 +198,7 @@ fn less(a: &MachineValue, b: &MachineValue) -> bool {
 /// Conversion as an assignment in C does it; a float outside an integer's range is undefined there.
 fn convert(value: MachineValue, precision: Precision) -> MachineValue {
     match (value, precision.is_float()) {
-        (MachineValue::Poison, _) => MachineValue::Poison,
+        (MachineValue::Poison | MachineValue::Undefined(_), _) => value,
         (MachineValue::Float(value), true) => MachineValue::Float(round(value, precision)),
         (MachineValue::Int(value), true) => MachineValue::Float(round_int(value, precision)),
         (MachineValue::Int(value), false) => MachineValue::Int(wrapped(value, precision)),
@@ -175,7 +206,10 @@ fn convert(value: MachineValue, precision: Precision) -> MachineValue {
             let (lo, hi) = int_range(precision);
             // The end of 64 bits rounds up as a float, so it is outside.
             let inside = value.trunc() >= lo as f64 && value.trunc() < hi as f64 + 1.0;
-            if inside { MachineValue::Int(value as i64) } else { MachineValue::Poison }
+            match inside {
+                true => MachineValue::Int(value as i64),
+                false => MachineValue::Undefined(Undefined::OutOfRange(precision)),
+            }
         }
     }
 }
@@ -221,7 +255,9 @@ fn int_binary(op: BinaryOp, a: i64, b: i64, precision: Precision) -> Option<Mach
         BinaryOp::Sub => a.wrapping_sub(b),
         BinaryOp::Mul => a.wrapping_mul(b),
         // Undefined in C.
-        BinaryOp::Div if b == 0 || overflows(a, b, precision) => return Some(MachineValue::Poison),
+        BinaryOp::Div if b == 0 || overflows(a, b, precision) => {
+            return Some(MachineValue::Undefined(Undefined::Quotient));
+        }
         BinaryOp::Div => a.wrapping_div(b),
         BinaryOp::Mod
         | BinaryOp::Lt

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::exact::{FieldValue, PRIME};
-use super::rounded::MachineValue;
+use super::rounded::{MachineValue, Undefined};
 use super::*;
 use crate::hardware::extern_function::ExternFunction;
 use crate::hardware::memory::Memory;
@@ -224,14 +224,18 @@ fn windows_of_windows_compose() {
 }
 
 #[test]
-fn empty_windows_extents_and_backward_loops_are_flagged() {
+fn backward_windows_and_loops_and_empty_extents_are_flagged() {
     let i = Sym::new("i");
     let w = Sym::new("w");
     let args = || vec![numbers(&[0, 1, 2, 3])];
-    let empty = over_x(|x| {
-        Block::one(st(StmtKind::Window { name: w.clone(), rhs: build::window(x, vec![slice(int(2), int(2))]) }))
-    });
-    assert_eq!(fault_of(&empty, args()), FaultKind::Extent);
+    let window = |lo, hi| {
+        over_x(|x| {
+            Block::one(st(StmtKind::Window { name: w.clone(), rhs: build::window(x, vec![slice(int(lo), int(hi))]) }))
+        })
+    };
+    assert_eq!(fault_of(&window(2, 1), args()), FaultKind::Extent);
+    assert_eq!(fault_of(&window(5, 5), args()), FaultKind::Bounds);
+    assert!(exactly(&window(4, 4), args()).is_ok());
     let backward = over_x(|_| Block::one(looped(LoopMode::Seq, &i, int(2), int(1), Block::one(build::pass()))));
     assert_eq!(fault_of(&backward, args()), FaultKind::Extent);
     let empty_loop = over_x(|_| Block::one(looped(LoopMode::Seq, &i, int(2), int(2), Block::one(build::pass()))));
@@ -451,12 +455,16 @@ fn narrow_formats_round_to_even_and_integers_wrap() {
     assert_eq!(stored(3.0 * 2f64.powi(-25), Precision::F16), MachineValue::Float(2f64.powi(-23)));
     assert_eq!(stored(257.0, Precision::Bf16), MachineValue::Float(256.0));
     assert_eq!(stored(-2.7, Precision::I32), MachineValue::Int(-2));
-    assert_eq!(stored(300.0, Precision::Ui8), MachineValue::Poison);
+    let outside = stored(300.0, Precision::Ui8);
+    assert_eq!(outside, MachineValue::Undefined(Undefined::OutOfRange(Precision::Ui8)));
+    assert!(Rounded.is_poison(&outside) && Rounded.what_is_poison(&outside).contains("`ui8` cannot hold"));
+    assert_eq!(Rounded.negated(&outside, Precision::Ui8), outside);
     assert_eq!(stored(255.9, Precision::Ui8), MachineValue::Int(255));
     assert_eq!(Rounded.stored(MachineValue::Int(130), Precision::I8), MachineValue::Int(-126));
     let half = |a, b| Rounded.binary(BinaryOp::Div, &MachineValue::Int(a), &MachineValue::Int(b), Precision::I32);
     assert_eq!(half(-7, 2), Some(MachineValue::Int(-3)));
-    assert_eq!(half(1, 0), Some(MachineValue::Poison));
+    assert_eq!(half(1, 0), Some(MachineValue::Undefined(Undefined::Quotient)));
+    assert!(Rounded.what_is_poison(&MachineValue::Poison).contains("uninitialised"));
 }
 
 /// `p(n: size, x: f32[n])` with the given asserts; adds `by` to each element.

@@ -41,7 +41,7 @@ pub enum RawValue {
         text: String,
         holes: Vec<Cursor>,
     },
-    /// Anything else, by the name of its type, for messages.
+    /// Anything else: what messages call it, with an article.
     Other(String),
 }
 

@@ -40,6 +40,65 @@ pub(crate) fn is_python(root: &str) -> bool {
     )
 }
 
+/// What stands here for a name that code for Exo imports from it, where that name is not here.
+pub(crate) fn of_exo_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "SchedulingError" | "InvalidCursorError" | "ParseFragmentError" => {
+            "a refusal is no exception: `attempt(f, p, ...)` gives `.ok`, `.value` and `.error.kind`, `.error.message`; \
+             `refuse(\"...\")` refuses"
+        }
+        "sched_op" => "an operator of one's own is a function: `def my_op(p, loop): ...` with `return` of the new proc",
+        "Procedure" | "API" | "ProcedureBase" => "ask `type(x) == \"proc\"`",
+        "Cursor"
+        | "StmtCursor"
+        | "ExprCursor"
+        | "BlockCursor"
+        | "GapCursor"
+        | "ForCursor"
+        | "IfCursor"
+        | "AssignCursor"
+        | "AssignConfigCursor"
+        | "ReduceCursor"
+        | "PassCursor"
+        | "AllocCursor"
+        | "CallCursor"
+        | "WindowStmtCursor"
+        | "ReadCursor"
+        | "LiteralCursor"
+        | "BinaryOpCursor"
+        | "UnaryMinusCursor"
+        | "WindowExprCursor"
+        | "ArgCursor"
+        | "ArgListCursor"
+        | "ExprListCursor"
+        | "InvalidCursor"
+        | "ReadConfigCursor"
+        | "StrideExprCursor"
+        | "BuiltInFunctionCursor" => "ask `c.kind`, as in `c.kind == \"for\"`; `if c:` asks whether a cursor is valid",
+        "ForCursorA" | "StmtCursorA" | "ExprCursorA" | "BlockCursorA" | "GapCursorA" | "ForOrIfCursorA"
+        | "AllocCursorA" | "ArgOrAllocCursorA" | "NewExprA" | "NameA" | "PosIntA" | "BoolA" | "ListA"
+        | "ListOrElemA" | "OptionalA" | "InstrA" => {
+            "kinds of arguments are declared nowhere: a function hands its arguments to operators, which check them"
+        }
+        _ => return None,
+    })
+}
+
+/// What stands here for a method of Exo's procedures that is not here.
+pub(crate) fn of_exo_method(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "unsafe_assert_eq" => {
+            "nothing can be stated without showing it; `call_eqv` takes procs that steps made from one another, and \
+             `check_equal(p, q)` compares what two procs compute"
+        }
+        "compile_c" => "`p.c_code_str()` is its C; `exo build` and `exo cc` write files",
+        "show_effects" | "show_effect" | "get_ast" | "INTERNAL_proc" => {
+            "`p.find(...)` and cursors tell what is in a proc"
+        }
+        _ => return None,
+    })
+}
+
 /// Exo's own modules.
 fn of_exo(module: &str) -> Option<String> {
     let prelude = "what it has is in the prelude, which is always in scope: leave the import out".to_string();
@@ -67,7 +126,7 @@ fn add(pack: &str, or: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::instead_of;
+    use super::{instead_of, of_exo_method, of_exo_name};
 
     #[test]
     fn packs_and_modules_that_are_named_exist() {
@@ -87,5 +146,14 @@ mod tests {
             assert!(packages.join(file).is_file(), "{file}");
         }
         assert_eq!(instead_of("some_pack.module"), None);
+    }
+
+    #[test]
+    fn names_of_exo_that_have_another_way_are_not_here() {
+        for name in ["SchedulingError", "sched_op", "ForCursor", "ForCursorA", "Procedure"] {
+            assert!(of_exo_name(name).is_some(), "{name}");
+        }
+        assert!(of_exo_method("unsafe_assert_eq").is_some_and(|hint| hint.contains("check_equal")));
+        assert_eq!(of_exo_name("ExoType"), None);
     }
 }

@@ -27,6 +27,7 @@ use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::words::{FormattedValue, MemoryValue, MissingValue, PrecisionValue, WordValue};
+use crate::script::wording;
 use crate::source::{ModuleId, SourceFile};
 use crate::symbol::Identity;
 use crate::syntax::module::Rendered;
@@ -224,7 +225,7 @@ impl Host {
             .or_else(|| TupleRef::from_value(value).map(|tuple| tuple.content()));
         match items {
             Some(items) => Ok(RawValue::List(items.iter().map(|item| Host::raw(*item)).collect::<Result<_, _>>()?)),
-            None => Ok(RawValue::Other(value.get_type().to_string())),
+            None => Ok(RawValue::Other(wording::kind(value.get_type()))),
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::extern_function::{ExternDefinition, ExternFunction, ExternKind};
 use crate::hardware::memory::{Copies, Memory, MemoryDefinition, MemoryKind};
 use crate::hardware::precision::Precision;
+use crate::loop_ir::Control;
 use crate::schedule::registry;
 use crate::script::define::host_value;
 use crate::script::errors::{as_refusal, refused};
@@ -31,7 +32,7 @@ use crate::script::values::cursor::CursorValue;
 use crate::script::values::operator::OperatorValue;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::quotes::SliceValue;
-use crate::script::values::words::{ExternValue, FormattedValue, MemoryValue, MissingValue, PrecisionValue};
+use crate::script::values::words::{ExternValue, FormattedValue, MemoryValue, MissingValue, PrecisionValue, WordValue};
 use crate::script::wording::kind;
 use crate::symbol::Identity;
 
@@ -49,6 +50,22 @@ const STANDARD: [LibraryExtension; 8] = [
     LibraryExtension::Print,
     LibraryExtension::SetType,
 ];
+
+/// What `type()` of cursors gives, under the names that Exo has for it.
+fn exo_types(builder: &mut GlobalsBuilder) {
+    for precision in Precision::ALL {
+        builder.set(&precision.word().to_uppercase(), PrecisionValue(precision));
+    }
+    for (name, control) in [
+        ("Index", Control::Index),
+        ("Bool", Control::Bool),
+        ("Size", Control::Size),
+        ("Int", Control::Int),
+        ("Stride", Control::Stride),
+    ] {
+        builder.set(name, WordValue(control.word()));
+    }
+}
 
 /// Native names in scope in every module.
 pub(crate) fn globals() -> &'static Globals {
@@ -68,6 +85,7 @@ pub(crate) fn globals() -> &'static Globals {
         for function in ExternFunction::builtin() {
             builder.set(&function.name, ExternValue(function.clone()));
         }
+        builder.namespace("ExoType", exo_types);
         natives(&mut builder);
         crate::script::testing::natives(&mut builder);
         builder.build()

@@ -141,6 +141,14 @@ print(attempt(make, 3).ok)
 }
 
 #[test]
+fn a_refused_definition_that_a_step_is_given_is_called_one() {
+    let text = "@proc\ndef f(x: f32[4]):\n    x[4] = 0.0\nprint(attempt(simplify, f).error.message)\n";
+    let (out, diagnostics) = run_in(MemoryWorld::new(), text, Limits::default());
+    assert!(out.contains("a refused definition") && !out.contains("type"), "{out}");
+    assert_eq!(diagnostics.len(), 1, "{diagnostics:#?}");
+}
+
+#[test]
 fn imports_across_packs_and_modules() {
     let world = MemoryWorld::new()
         .with(ModuleId::new("lib", "lib"), "from .inner import *\nfrom .inner import k as j\n")

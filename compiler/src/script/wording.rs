@@ -237,6 +237,9 @@ fn attribute(text: &str) -> Option<Words> {
         ("proc", _) if registry::find(field).is_some() => {
             words.hint(format!("operators are functions: write `{field}(p, ...)` instead of `p.{field}(...)`"))
         }
+        ("proc", _) if foreign_imports::of_exo_method(field).is_some() => {
+            words.hint_if(foreign_imports::of_exo_method(field).map(str::to_string))
+        }
         (_, Some(near)) => words.hint(format!("there is a similar name: `{}`", source_name(near))),
         ("proc", None) if field.contains("compile") || field.contains("c_code") => {
             words.hint("`p.c_code_str()` is its C")
@@ -263,6 +266,9 @@ fn name(text: &str, origin: &Origin<'_>) -> Option<Words> {
             return Some(words);
         }
         let words = Words::new(format!("`{}` is not defined", source_name(name)));
+        if let Some(instead) = foreign_imports::of_exo_name(source_name(name)) {
+            return Some(words.hint(instead));
+        }
         return Some(words.hint(format!("there is a similar name: `{}`", source_name(near))));
     }
     let found = holes(text, ["variable `", "` not found"])?;
@@ -273,6 +279,9 @@ fn name(text: &str, origin: &Origin<'_>) -> Option<Words> {
     let words = Words::new(format!("`{name}` is not defined"));
     Some(match (name, registry::known_as(name)) {
         (_, Some(operator)) => words.hint(format!("the operator is called `{operator}`")),
+        _ if foreign_imports::of_exo_name(name).is_some() => {
+            words.hint_if(foreign_imports::of_exo_name(name).map(str::to_string))
+        }
         ("isinstance", _) => words.hint("ask `type(x) == \"int\"`"),
         ("round" | "pow" | "divmod", _) => {
             words.hint("host code has `//`, `%`, `*`, `int(x)`, `abs`, `min`, `max` and `sum`")

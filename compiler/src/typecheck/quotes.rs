@@ -103,13 +103,16 @@ impl Checker<'_> {
             | HostValue::Slice(..)
             | HostValue::Tuple(_)
             | HostValue::Other(_) => {
-                let message = format!("`{}` is {}, not a number", self.text(inner), value.describe());
-                return self.refuse_hint(
-                    codes::TYPE,
-                    node,
-                    message,
-                    "object code reads numbers, bools and quoted expressions of the host code; compute them there",
-                );
+                let (written, what) = (self.text(inner), value.describe());
+                let message = format!("`{written}` is {what}, not a number");
+                let hint = match what.as_str() {
+                    "a slice" | "a tuple" => {
+                        format!("it gives the indices of an access, in braces: `x[{{{written}}}]`")
+                    }
+                    _ => "object code reads numbers, bools and quoted expressions of the host code; compute them there"
+                        .to_string(),
+                };
+                return self.refuse_hint(codes::TYPE, node, message, hint);
             }
         };
         Ok(self.constant(value, node, position))

@@ -130,6 +130,7 @@ fn node(proc: &str, at: &Path) -> String {
             Step::IntervalHi(at) => format!(".idx()[{at}][1]"),
             Step::Arg(at) => format!(".args()[{at}]"),
             Step::Dim(at) => format!(".shape()[{at}]"),
+            Step::ArgDim(arg, at) => format!(".args()[{arg}].shape()[{at}]"),
         };
     }
     out

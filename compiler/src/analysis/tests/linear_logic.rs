@@ -137,5 +137,5 @@ proptest! {
 fn a_counterexample_lists_each_name_once() {
     let value = |name: &str, value: i64| (name.to_string(), value);
     let values = vec![value("C.a", 3), value("C.a", 3), value("C.b", 1), value("C.b", 2), value("n", 4)];
-    assert_eq!(Counterexample { values }.to_string(), "C.a = 3, C.b = 1 and 2, n = 4");
+    assert_eq!(Counterexample { values }.to_string(), "C.a = 3, C.b = 1 first and 2 later, n = 4");
 }

@@ -62,6 +62,25 @@ fn windows_and_calls() {
 }
 
 #[test]
+fn windows_without_elements_point_into_their_buffer() {
+    let text = "
+        @proc
+        def p(n: size, x: f32[n, 4], o: f32):
+            w = x[1:n, 2:4]
+            for i in seq(0, n - 1):
+                w[i, 1] = 3.0
+            v = w[n-1:n-1, 1:2]
+            for i in seq(1, n):
+                u = x[i:n, 0]
+                o += u[0]
+    ";
+    agrees(text, &options(), SANITIZED);
+    let c = super::output_of(&last(text), &options()).c;
+    assert!(c.contains("n <= 1 ? &x[0] : &x[4 + 2]"), "{c}");
+    assert!(c.contains("{ &x[(i) * 4], { 4 } }"), "a window that has elements needs no test\n{c}");
+}
+
+#[test]
 fn negative_dividends() {
     let text = "
         @proc

@@ -23,7 +23,7 @@ pub(super) fn kind(value: &RawValue) -> String {
         RawValue::Precision(precision) => format!("the precision {}", precision.word()),
         RawValue::Config(config) => format!("the config `{}`", config.name()),
         RawValue::Formatted { .. } => "a formatted expression".to_string(),
-        RawValue::Other(name) => format!("a value of type {name}"),
+        RawValue::Other(name) => name.clone(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::schedule::argument::{RawValue, Reader};
 use crate::schedule::operator::{Kind, Value};
 use crate::syntax::fragment;
 
-const EXPRESSION: &str = "an expression: a number, text, or FormattedExprStr";
+const EXPRESSION: &str = "an expression: a number, text, a cursor to one, or FormattedExprStr";
 
 impl Reader<'_> {
     pub(super) fn new_expr(&self, context: &str, raw: &RawValue) -> Result<Value, Refusal> {
@@ -21,6 +21,11 @@ impl Reader<'_> {
                 let expr =
                     fragment::expr(text, self.proc(), &at).map_err(|error| self.unknown(error, context, text))?;
                 Ok(Value::Expr(expr))
+            }
+            RawValue::Cursor(cursor) => {
+                let hole = self.hole(cursor)?;
+                let expr = fragment::formatted("_", &[hole], self.proc(), &self.context(context)?);
+                expr.map(Value::Expr).map_err(|error| self.unreadable(error))
             }
             RawValue::Formatted { text, holes } => {
                 let at = self.context(context)?;

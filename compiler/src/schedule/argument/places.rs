@@ -157,7 +157,10 @@ impl Reader<'_> {
             },
             Kind::Block(length) => self.block(*length, place).ok_or_else(wrong)?,
             Kind::Expr => match place {
-                Place::Node(at) if path::expr(self.proc(), at).is_some() => Ok(Value::Path(at.clone())),
+                // The extents of arguments belong to no statement that could be changed.
+                Place::Node(at) if at.statement().is_some() && path::expr(self.proc(), at).is_some() => {
+                    Ok(Value::Path(at.clone()))
+                }
                 _ => Err(wrong()),
             },
             _ => {

@@ -32,6 +32,11 @@ impl std::fmt::Display for CursorValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0.place {
             Place::Invalid => f.write_str("<invalid cursor>"),
+            // No statement shows an extent of an argument.
+            Place::Node(at) if at.statement().is_none() => match path::expr(self.0.procedure.ir(), at) {
+                Some(extent) => f.write_str(&print::Names::of(self.0.procedure.ir()).expr(extent)),
+                None => f.write_str("<invalid cursor>"),
+            },
             place => f.write_str(&print::marked(self.0.procedure.ir(), place)),
         }
     }

@@ -1,11 +1,13 @@
 //! Methods of cursors: navigation and inspection (spec/02, 2.3 and 2.4).
 
+use std::cmp::Ordering;
+
 use starlark::environment::MethodsBuilder;
 use starlark::eval::Evaluator;
 use starlark::starlark_module;
-use starlark::values::Value;
 use starlark::values::list::AllocList;
 use starlark::values::none::NoneOr;
+use starlark::values::{Heap, Value};
 
 use crate::cursor::path::{self, Node};
 use crate::cursor::{BlockPlace, ExprList, GapPlace, Path, Place, Side, Step};
@@ -19,6 +21,7 @@ use crate::script::values::configs::ConfigValue;
 use crate::script::values::cursor::{self, CursorValue, invalid, wrong};
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::words::{MemoryValue, PrecisionValue, WordValue};
+use crate::script::wording;
 
 fn lacks(cursor: &CursorValue, what: &str) -> starlark::Error {
     match cursor.0.place {
@@ -58,6 +61,21 @@ fn gap(cursor: &CursorValue, side: Side) -> starlark::Result<CursorValue> {
     Ok(cursor.at_place(Place::Gap(GapPlace { anchor, side })))
 }
 
+/// An integer argument of a method; one that is larger than any proc is brought into range.
+fn steps<'v>(method: &str, value: Value<'v>, heap: Heap<'v>) -> starlark::Result<i32> {
+    if let Some(small) = value.unpack_i32() {
+        return Ok(small);
+    }
+    if value.get_type() != "int" {
+        let given = wording::kind(value.get_type());
+        return Err(wrong(RefusalKind::Argument, format!("`{method}` takes an integer, not {given}")));
+    }
+    Ok(match value.compare(heap.alloc(0))? {
+        Ordering::Less => -i32::MAX,
+        Ordering::Equal | Ordering::Greater => i32::MAX,
+    })
+}
+
 fn sibling(cursor: &CursorValue, distance: i32) -> starlark::Result<CursorValue> {
     let at = match &cursor.0.place {
         Place::Block(block) if distance > 0 => block.statement(block.len() - 1),
@@ -78,6 +96,11 @@ fn parent(cursor: &CursorValue) -> CursorValue {
         Place::Exprs { parent, .. } => Some(parent.clone()),
         Place::Arg(_) | Place::ArgList { .. } | Place::Invalid => None,
     };
+    if let (Place::Node(at), Some(true)) = (&cursor.0.place, above.as_ref().map(|path| path.0.is_empty()))
+        && let Some(Step::ArgDim(arg, _)) = at.last()
+    {
+        return cursor.at_place(Place::Arg(arg));
+    }
     above.map_or_else(|| cursor.invalid(), |path| cursor.node_or_invalid(path))
 }
 
@@ -248,12 +271,21 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
         find_below(this, &cursor::loop_pattern(pattern), many, eval)
     }
 
-    fn next(this: &CursorValue, #[starlark(default = 1)] distance: i32) -> starlark::Result<CursorValue> {
-        sibling(this, distance)
+    fn next<'v>(
+        this: &CursorValue,
+        distance: Option<Value<'v>>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<CursorValue> {
+        sibling(this, distance.map_or(Ok(1), |distance| steps("next", distance, eval.heap()))?)
     }
 
-    fn prev(this: &CursorValue, #[starlark(default = 1)] distance: i32) -> starlark::Result<CursorValue> {
-        sibling(this, -distance)
+    fn prev<'v>(
+        this: &CursorValue,
+        distance: Option<Value<'v>>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<CursorValue> {
+        let distance = distance.map_or(Ok(1), |distance| steps("prev", distance, eval.heap()))?;
+        sibling(this, distance.saturating_neg())
     }
 
     fn before(this: &CursorValue) -> starlark::Result<CursorValue> {
@@ -269,18 +301,19 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
     }
 
     /// The block with up to `lo` more statements before and `hi` after it; `None` means all.
-    fn expand(
+    fn expand<'v>(
         this: &CursorValue,
-        #[starlark(default = NoneOr::None)] lo: NoneOr<i32>,
-        #[starlark(default = NoneOr::None)] hi: NoneOr<i32>,
+        #[starlark(default = NoneOr::None)] lo: NoneOr<Value<'v>>,
+        #[starlark(default = NoneOr::None)] hi: NoneOr<Value<'v>>,
+        eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<CursorValue> {
         let block = as_block(this)?;
         let len = path::list(this.0.procedure.ir(), &block.parent, block.orelse).map_or(0, Block::len);
-        let count = |bound: NoneOr<i32>| match bound {
+        let heap = eval.heap();
+        let count = |bound: NoneOr<Value<'v>>| match bound {
             NoneOr::None => Ok(usize::MAX),
-            NoneOr::Other(count) => {
-                usize::try_from(count).map_err(|_| wrong(RefusalKind::Argument, "`expand` takes counts of at least 0"))
-            }
+            NoneOr::Other(count) => usize::try_from(steps("expand", count, heap)?)
+                .map_err(|_| wrong(RefusalKind::Argument, "`expand` takes counts of at least 0")),
         };
         let (lo, hi) = (block.lo.saturating_sub(count(lo)?), block.hi.saturating_add(count(hi)?).min(len));
         Ok(this.at_place(Place::Block(BlockPlace { lo, hi, ..block })))
@@ -342,12 +375,11 @@ pub(crate) fn methods(builder: &mut MethodsBuilder) {
         let ty = data_type(this).ok_or_else(|| lacks(this, "shape"))?;
         match &this.0.place {
             Place::Node(_) => Ok(eval.heap().alloc(exprs(this, ExprList::Dims, ty.rank())?)),
-            // Shapes of arguments have no cursors of their own; they are given as text.
-            _ => {
-                let names = Names::of(this.0.procedure.ir());
-                let texts: Vec<String> = ty.shape.iter().map(|extent| names.expr(extent)).collect();
-                Ok(eval.heap().alloc(AllocList(texts)))
+            Place::Arg(at) => {
+                let extent = |dim| this.at_place(Place::Node(Path::root().child(Step::ArgDim(*at, dim))));
+                Ok(eval.heap().alloc(AllocList((0..ty.rank()).map(extent))))
             }
+            _ => Err(lacks(this, "shape")),
         }
     }
 

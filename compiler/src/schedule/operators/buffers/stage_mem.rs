@@ -250,7 +250,6 @@ impl Staged {
         out: &mut Redirected,
     ) -> Result<(), Refusal> {
         out.shared = true;
-        out.not_reduced = true;
         let seen = match (path::stmt(proc, &one.stmt).map(|stmt| &stmt.kind), at.last()) {
             (Some(StmtKind::Call { callee, .. }), Some(Step::Arg(position))) => touches::by_callee(callee, position),
             (Some(StmtKind::Window { name, .. }), _) => {
@@ -270,10 +269,11 @@ impl Staged {
                 }
                 touches::in_block(&list.part(position + 1..ends).unwrap_or_default(), name)
             }
-            _ => Touches { reads: true, writes: true },
+            _ => Touches { reads: true, writes: true, unreduced: true },
         };
         out.touches.reads |= seen.reads;
         out.touches.writes |= seen.writes;
+        out.not_reduced |= seen.unreduced;
         Ok(())
     }
 

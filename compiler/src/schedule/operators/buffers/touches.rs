@@ -11,12 +11,15 @@ use crate::symbol::Sym;
 pub(in crate::schedule::operators) struct Touches {
     pub(in crate::schedule::operators) reads: bool,
     pub(in crate::schedule::operators) writes: bool,
+    /// It may do something else than reduce into it.
+    pub(in crate::schedule::operators) unreduced: bool,
 }
 
 impl Touches {
     fn add(&mut self, other: Touches) {
         self.reads |= other.reads;
         self.writes |= other.writes;
+        self.unreduced |= other.unreduced;
     }
 }
 
@@ -34,9 +37,11 @@ pub(in crate::schedule::operators) fn in_block(block: &Block, name: &Sym) -> Tou
                     known.set(NameFilter::of(&names));
                 }
             }
-            StmtKind::Assign { name, .. } => touches.writes |= names.contains(name),
+            StmtKind::Assign { name, .. } if names.contains(name) => {
+                touches.add(Touches { reads: false, writes: true, unreduced: true });
+            }
             StmtKind::Reduce { name, .. } if names.contains(name) => {
-                touches.add(Touches { reads: true, writes: true });
+                touches.add(Touches { reads: true, writes: true, unreduced: false });
             }
             StmtKind::Call { callee, args } => {
                 for (at, arg) in args.iter().enumerate() {
@@ -46,7 +51,8 @@ pub(in crate::schedule::operators) fn in_block(block: &Block, name: &Sym) -> Tou
                 }
                 return;
             }
-            StmtKind::Reduce { .. }
+            StmtKind::Assign { .. }
+            | StmtKind::Reduce { .. }
             | StmtKind::Pass
             | StmtKind::WriteConfig { .. }
             | StmtKind::If { .. }
@@ -54,7 +60,10 @@ pub(in crate::schedule::operators) fn in_block(block: &Block, name: &Sym) -> Tou
             | StmtKind::Alloc { .. } => {}
         }
         if !matches!(stmt.kind, StmtKind::Window { .. }) {
-            visit::each_own_expr(stmt, &mut |expr| touches.reads |= reads(expr, &names));
+            visit::each_own_expr(stmt, &mut |expr| {
+                let read = reads(expr, &names);
+                touches.add(Touches { reads: read, writes: false, unreduced: read });
+            });
         }
     });
     touches
