@@ -1,9 +1,11 @@
 //! The cache `…/exo/v1`: content-addressed trees and verdicts, safe for parallel processes, checked when read.
 //!
 //! Entries are made under a temporary name and renamed, so an entry is whole or absent. Nothing is changed in place.
-//! A tree is `trees/<digest>/` with a `listing` (digest, length and path of each file) and the files below `files/`.
+//! A tree is `trees/<digest>/` with a `listing` (digest, length and path of each file), the files below `files/`, and a `stamp` of how
+//! they looked when they were last hashed.
 
 pub(crate) mod maintenance;
+mod stamp;
 pub(crate) mod tree;
 
 use std::path::PathBuf;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use exo_compiler::diagnostic::codes;
 use exo_index::digest::{Blake3, FileDigest, tree_digest};
 
-use crate::cache::Cache;
+use crate::cache::{Cache, stamp};
 use crate::failure::{Failure, Outcome};
 use crate::filesystem;
 
@@ -90,12 +90,18 @@ impl Tree {
         })
     }
 
-    /// Reads and checks every file.
+    /// Checks every file: those of a tree that looks as it did when it was last checked are not read again.
     ///
     /// # Errors
     /// One was changed or is gone.
     pub(crate) fn check(&self) -> Outcome<()> {
-        self.files.keys().try_for_each(|path| self.read(path).map(|_| ()))
+        let files = self.folder.join(FILES);
+        if stamp::holds(&self.folder, &files, &self.files) {
+            return Ok(());
+        }
+        self.files.keys().try_for_each(|path| self.read(path).map(|_| ()))?;
+        stamp::make(&self.folder, &files, &self.files);
+        Ok(())
     }
 
     /// The bytes of a file, checked; `None` when the tree has no such file.
@@ -179,6 +185,28 @@ mod tests {
         assert!(failed.hints[0].contains("exo cache verify --repair"));
         fs::remove_file(folder.join("files/src/lib.exo")).unwrap();
         assert!(tree.read("src/lib.exo").unwrap_err().message.contains("is missing"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_tree_that_looks_the_same_is_not_read_again_and_any_change_is_noticed() {
+        let (_folder, cache, digest) = stored();
+        let folder = Tree::folder_of(&cache, &digest);
+        let tree = Tree::open(&folder, &digest).unwrap().unwrap();
+        // Files that have just been written may change again within one step of the clock of the file system.
+        tree.check().unwrap();
+        assert!(!stamp::holds(&folder, &folder.join(FILES), &tree.files));
+        std::thread::sleep(Duration::from_millis(2100));
+        tree.check().unwrap();
+        assert!(stamp::holds(&folder, &folder.join(FILES), &tree.files));
+        let place = folder.join("files/src/lib.exo");
+        let before = fs::metadata(&place).unwrap().modified().unwrap();
+        fs::write(&place, "z").unwrap();
+        // The time of its content can be set back, that of the change cannot.
+        fs::File::options().append(true).open(&place).unwrap().set_modified(before).unwrap();
+        assert!(tree.check().unwrap_err().message.contains("is not what was installed"));
+        fs::remove_file(&place).unwrap();
+        assert!(tree.check().unwrap_err().message.contains("is missing"));
     }
 
     #[test]
