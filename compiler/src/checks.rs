@@ -3,6 +3,8 @@
 pub mod claim;
 pub mod bounds;
 pub mod call;
+pub mod fit;
+mod precondition;
 pub mod literals;
 mod strides;
 pub mod definition;

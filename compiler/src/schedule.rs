@@ -8,6 +8,7 @@ pub mod results;
 pub mod target;
 pub mod reads;
 pub mod conversions;
+pub mod divisions;
 pub mod argument;
 pub mod apply;
 pub mod parallel;

@@ -64,6 +64,8 @@ pub enum Question {
     /// The statement at `at` of both procs leaves `fields` different and nothing else; no later statement reads them, and at
     /// the end no fields but `seen` differ.
     ConfigChange { side: Side, at: Path, fields: BTreeSet<ConfigField>, seen: BTreeSet<ConfigField> },
+    /// The arguments of the call at `at` have the precisions and memories of their parameters.
+    CallFits { side: Side, at: Path },
     /// Every call under this place (the root: everywhere) passes the call checker.
     CallsValid { side: Side, under: Path },
 }

@@ -63,11 +63,13 @@ pub(crate) fn after(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut Unknow
         }
         StmtKind::If { cond, body, orelse } => {
             let start = scope.config.clone();
+            // What decides is read before either branch.
+            let decided = lift::boolean(cond, scope);
             block(body, scope, unknowns);
             let one = std::mem::replace(&mut scope.config, start);
             block(orelse, scope, unknowns);
             let bound = visit::bound_symbols(body).into_iter().chain(visit::bound_symbols(orelse)).collect();
-            join(cond, one, &bound, &touched(stmt), scope, unknowns);
+            join(decided.as_ref(), one, &bound, &touched(stmt), scope, unknowns);
         }
         StmtKind::For { iter, lo, hi, body, .. } => after_loop(stmt, (iter, lo, hi), body, scope, unknowns),
     }
@@ -146,9 +148,9 @@ fn leave(bound: &BTreeSet<Sym>, config: &mut ConfigState) {
     });
 }
 
-/// The state after both branches: `one` after the first, that of `scope` after the second.
+/// The state after both branches: `one` after the first, that of `scope` after the second; `decided` says which one ran.
 fn join(
-    cond: &Expr,
+    decided: Option<&Formula>,
     mut one: ConfigState,
     bound: &BTreeSet<Sym>,
     fields: &BTreeSet<ConfigField>,
@@ -169,9 +171,7 @@ fn join(
         }
         let value = unknowns.value(field);
         if let Some(value) = &value {
-            for (side, branch) in [(a, true), (b, false)] {
-                let holds = lift::boolean(cond, scope);
-                let other = if branch { holds.and_then(|holds| holds.negated()) } else { holds };
+            for (side, other) in [(a, decided.and_then(Formula::negated)), (b, decided.cloned())] {
                 let same = side.and_then(|side| equal(value, &side, scope));
                 unknowns.learn(other.zip(same).map(|(other, same)| Formula::or(vec![other, same])));
             }
@@ -207,6 +207,8 @@ pub(crate) fn enter_loop(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut U
         }
         let flow = LoopFlow::of(stmt, iter, body, scope, unknowns);
         let before = scope.config.clone();
+        // The bounds were read before the first iteration.
+        let low = lift::index(lo, scope);
         scope.config = flow.start.clone();
         let previous = before_it(&build::index(iter));
         flow.learn(iter, Some(&previous), scope, unknowns);
@@ -215,7 +217,7 @@ pub(crate) fn enter_loop(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut U
             let last = left.as_ref().and_then(|left| in_iteration(left, iter, Some(&previous)));
             if let (Some(value), Some(last)) = (&value, &last) {
                 let index = lift::index(&build::index(iter), scope);
-                let first = lift::index(lo, scope).zip(index).and_then(|(lo, at)| Formula::at_most(&at, &lo));
+                let first = low.as_ref().zip(index).and_then(|(lo, at)| Formula::at_most(&at, lo));
                 let later = first.as_ref().and_then(Formula::negated);
                 let stored = equal(value, last, scope);
                 unknowns.learn(first.zip(stored).map(|(first, stored)| Formula::or(vec![first, stored])));
@@ -286,6 +288,20 @@ fn in_iteration(left: &Expr, iter: &Sym, at: Option<&Expr>) -> Option<Expr> {
     }
 }
 
+/// How many loops inside of a loop are followed. Each is gone through a few times for each time of the loop around it, so that the
+/// work doubles with every level; outside of deeper nests nothing is known of the fields that they write.
+const FOLLOWED_LOOPS: usize = 6;
+
+/// How deep loops that write fields are nested in a block.
+fn nested_writes(block: &Block) -> usize {
+    let writing = block.iter().filter(|stmt| stmt.config.writes);
+    let depths = writing.map(|stmt| {
+        let own = usize::from(matches!(stmt.kind, StmtKind::For { .. }));
+        own + visit::inner_lists(stmt).into_iter().map(nested_writes).max().unwrap_or(0)
+    });
+    depths.max().unwrap_or(0)
+}
+
 /// What a loop does to the fields.
 struct LoopFlow {
     /// The state at the start of every iteration; fields that iterations change are left as before the loop.
@@ -305,6 +321,11 @@ impl LoopFlow {
         let before = scope.config.clone();
         drop_overwritten(body, scope);
         let mut start = scope.config.clone();
+        if nested_writes(body) > FOLLOWED_LOOPS {
+            fields.iter().for_each(|field| start.set(field, None));
+            scope.config = before;
+            return LoopFlow { start, varying: fields.into_iter().map(|field| (field, None)).collect() };
+        }
         let mut changed: BTreeSet<ConfigField> = BTreeSet::new();
         let bound: BTreeSet<Sym> = visit::bound_symbols(body).into_iter().chain([iter.clone()]).collect();
         loop {

@@ -114,28 +114,28 @@ fn runs_once(facts: &Facts, a: &Effects, b: &Effects, within: &Facts, solver: &m
 
 /// Answers [`Question::BranchSplit`](crate::analysis::conditions::Question::BranchSplit).
 ///
-/// The second `if` decides like the first when the first half writes no configuration field that the condition reads;
-/// nothing else that it can read ever changes. What is left is scoping.
+/// The second `if` decides like the first when nothing that runs between the two decisions writes a configuration field that
+/// the condition reads; nothing else that it can read ever changes. That is the first half and, when it is of an `else`, also
+/// the whole body, which stays in the first `if`. What is left is scoping.
 pub(crate) fn branch_split(proc: &Proc, scope: &Path, split: usize, orelse: bool) -> Result<(), Unproven> {
-    let list = path::stmt(proc, scope).and_then(|stmt| match &stmt.kind {
-        StmtKind::If { body, orelse: other, .. } => Some(if orelse { other } else { body }),
-        StmtKind::Assign { .. }
-        | StmtKind::Reduce { .. }
-        | StmtKind::Pass
-        | StmtKind::WriteConfig { .. }
-        | StmtKind::For { .. }
-        | StmtKind::Alloc { .. }
-        | StmtKind::Call { .. }
-        | StmtKind::Window { .. } => None,
-    });
-    let halves = list.and_then(|list| Some((list.part(..split)?, list.part(split..)?)));
-    let Some((first, second)) = halves else { return Err(misplaced("the branch to split")) };
-    if let Some(StmtKind::If { cond, .. }) = path::stmt(proc, scope).map(|stmt| &stmt.kind)
-        && let Some(field) = configuration::disturbed([cond], &first)
-        && !mutation::passes("a split branch keeps what its condition reads", false)
-    {
-        let condition = format!("the condition keeps its value, but the first half writes `{field}`");
-        return Err(Unproven::new(condition).at(scope));
+    let Some(StmtKind::If { cond, body, orelse: other }) = path::stmt(proc, scope).map(|stmt| &stmt.kind) else {
+        return Err(misplaced("the branch to split"));
+    };
+    let list = if orelse { other } else { body };
+    let Some((first, second)) = list.part(..split).zip(list.part(split..)) else {
+        return Err(misplaced("the branch to split"));
+    };
+    let mut between = vec![("the first half", &first)];
+    if orelse {
+        between.push(("the body", body));
+    }
+    for (part, block) in between {
+        if let Some(field) = configuration::disturbed([cond], block)
+            && !mutation::passes("a split branch keeps what its condition reads", false)
+        {
+            let condition = format!("the condition keeps its value, but {part} writes `{field}`");
+            return Err(Unproven::new(condition).at(scope));
+        }
     }
     match declared_and_used(&first, &second)
         .filter(|_| !mutation::passes("a split branch keeps declarations with their uses", false))

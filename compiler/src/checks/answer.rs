@@ -10,7 +10,7 @@ use crate::analysis::{
     commute, config_change, filling, fission, folding, idempotence, iterations, liveness, recompute, stability,
     untouched, unwritten,
 };
-use crate::checks::definition;
+use crate::checks::{definition, fit};
 use crate::cursor::Path;
 use crate::hardware::config::ConfigField;
 use crate::loop_ir::{Expr, Proc};
@@ -39,6 +39,7 @@ impl Question {
             | Question::ConfigKept { side, .. }
             | Question::ConfigWrite { side, .. }
             | Question::ConfigChange { side, .. }
+            | Question::CallFits { side, .. }
             | Question::CallsValid { side, .. } => *side,
         }
     }
@@ -76,6 +77,7 @@ impl Question {
                 config_change::seen_of_change((before, after), at, fields, solver)
                     .and_then(|found| covered(&found, seen, at))
             }
+            Question::CallFits { at, .. } => fit::call_fits(proc, at),
             Question::CallsValid { under, .. } => definition::calls_valid(proc, under, solver),
             Question::DeadAfter { at, buffer, .. } => liveness::dead_after(proc, at, buffer, solver),
             Question::Folds { at, buffer, dim, size, .. } => folding::folds(proc, at, buffer, *dim, *size, solver),

@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::analysis::callees::{self, Binding};
+use crate::analysis::callees;
 use crate::analysis::facts::{Facts, Verified};
 use crate::analysis::formula::Formula;
-use crate::analysis::lift;
-use crate::analysis::linear::Var;
 use crate::analysis::mutation;
 use crate::analysis::regions;
 use crate::analysis::solver::Solver;
 use crate::checks::bounds;
 use crate::checks::claim::{Failure, Site};
+use crate::checks::precondition::Precondition;
 use crate::cursor::path::{self, Path};
 use crate::diagnostic::{Diagnostic, codes, counted};
 use crate::loop_ir::declarations::{Alias, Declarations, window_shape};
-use crate::loop_ir::substitute::{Substitution, map_expr, substitute};
+use crate::loop_ir::substitute::{Substitution, alpha_rename_header, substitute};
 use crate::loop_ir::{Arg, ArgType, Control, DataType, Expr, ExprKind, Proc, StmtKind, Ty};
 use crate::print::Names;
 use crate::source::Span;
@@ -153,7 +152,7 @@ impl Call<'_> {
         })
     }
 
-    /// Shape, storage, memory and precision of a data argument.
+    /// Shape of a data argument, and whether it may be a part of a buffer: strides can be seen. (Memory and precision are in `fit`.)
     fn data(
         &self,
         formal: &Arg,
@@ -184,35 +183,17 @@ impl Call<'_> {
                 .mismatch(formal, "is a window where a whole buffer is expected")
                 .hint("declare the parameter as a window, such as `[f32][n]`"));
         }
-        self.storage(formal, ty, name)
-    }
-
-    fn storage(&self, formal: &Arg, ty: &DataType, name: &Sym) -> Result<(), Failure> {
-        if let Some(memory) = self.scope().memory(name)
-            && !mutation::passes("an argument lives in its parameter's memory", memory.fits(&formal.mem))
-        {
-            let what = format!("lives in {} but is expected in {}", memory.name(), formal.mem.name());
-            return Err(self.mismatch(formal, &what).hint("change one of them with set_memory, or stage the data"));
-        }
-        if let Some(precision) = self.scope().precision(name)
-            && !mutation::passes(
-                "an argument has its parameter's precision",
-                precision.concrete() == ty.precision.concrete(),
-            )
-        {
-            let what = format!("has precision {} instead of {}", precision.word(), ty.precision.word());
-            return Err(self.mismatch(formal, &what).hint("change one of them with set_precision"));
-        }
         Ok(())
     }
 
     /// The callee's preconditions, with strides mapped through the windows that are passed.
     fn asserts(&self, solver: &mut Solver) -> Vec<Failure> {
-        let formals = Declarations::of_args(self.callee);
-        let binding = Binding::new(self.callee, self.args, self.scope());
+        // Caller and callee can have symbols in common, when one derives from the other.
+        let header = alpha_rename_header(self.callee);
+        let precondition = Precondition::new(&header, self.args, self.scope());
         let mut failures = Vec::new();
-        for pred in &self.callee.preds {
-            let goal = self.precondition(pred, &formals, &binding);
+        for (pred, renamed) in self.callee.preds.iter().zip(&header.preds) {
+            let goal = precondition.at_call(renamed);
             let outcome = self.site.require(goal, solver, |names| {
                 let stated = Names::of(self.callee).expr(pred);
                 let message = format!("the assert `{stated}` of `{}` may not hold", self.callee.name);
@@ -222,36 +203,6 @@ impl Call<'_> {
             failures.extend(outcome.err());
         }
         failures
-    }
-
-    fn precondition(&self, pred: &Expr, formals: &Declarations, binding: &Binding<'_>) -> Option<Formula> {
-        // Boolean arguments are put in as expressions, since a condition has no value as an integer.
-        let mut booleans = Substitution::new();
-        for (formal, actual) in self.callee.args.iter().zip(self.args) {
-            if matches!(formal.ty, ArgType::Control(Control::Bool)) {
-                booleans.insert(formal.name.clone(), actual.clone());
-            }
-        }
-        let unknown = std::cell::Cell::new(false);
-        // The assert speaks of the state at the call; boolean fields are put in as expressions too.
-        let config = &self.scope().config;
-        let now = map_expr(pred, &mut |node| match &node.kind {
-            ExprKind::ReadConfig(field) if node.ty == Ty::BOOL => config.value(field),
-            _ => None,
-        });
-        let formula = lift::boolean(&substitute(&now, &booleans), formals)?.substitute(&|var| {
-            let value = binding.value(var);
-            let open = match var {
-                Var::Sym(symbol) => binding.is_lost(symbol, self.callee) && !booleans.contains_key(symbol),
-                Var::Stride(name, _) => self.callee.args.iter().any(|arg| arg.name == *name),
-                Var::Quotient(_) => false,
-            };
-            if open && value.is_none() {
-                unknown.set(true);
-            }
-            value
-        })?;
-        (!unknown.get()).then_some(formula)
     }
 
     /// Callees take their buffers to be distinct: two arguments of one root must both be only read, or be provably apart.

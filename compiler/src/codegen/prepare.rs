@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
+use crate::checks::fit;
 use crate::codegen::precision;
 use crate::codegen::problems::Problems;
 use crate::cursor::path;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::hardware::config::FieldType;
 use crate::loop_ir::block::Block;
-use crate::loop_ir::computation;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
 use crate::loop_ir::statement::{LoopMode, Stmt, StmtKind};
-use crate::loop_ir::types::DataType;
 use crate::loop_ir::visit;
 use crate::source::Span;
 use crate::symbol::Sym;
@@ -68,10 +67,10 @@ fn check_stmt(stmt: &Stmt, declarations: &Declarations, errors: &mut Problems) {
             }
         }
         StmtKind::Call { callee, args } => {
+            let misfits = fit::misfits(callee, args, declarations);
+            misfits.iter().for_each(|misfit| errors.push(misfit.diagnostic(Severity::Error)));
             for (formal, actual) in callee.args.iter().zip(args) {
-                if let ArgType::Data(ty) = &formal.ty {
-                    check_actual(callee, formal, ty, actual, declarations, errors);
-                }
+                check_dense(callee, formal, actual, declarations, errors);
             }
         }
         StmtKind::For { body, mode: LoopMode::Par, .. } => {
@@ -86,38 +85,9 @@ fn check_stmt(stmt: &Stmt, declarations: &Declarations, errors: &mut Problems) {
     }
 }
 
-fn check_actual(
-    callee: &Proc,
-    formal: &Arg,
-    ty: &DataType,
-    actual: &Expr,
-    declarations: &Declarations,
-    errors: &mut Problems,
-) {
+fn check_dense(callee: &Proc, formal: &Arg, actual: &Expr, declarations: &Declarations, errors: &mut Problems) {
+    let ArgType::Data(ty) = &formal.ty else { return };
     let Some(name) = visit::named(actual) else { return };
-    if let (Some(have), want) = (computation::precision_of(actual, declarations), ty.precision.concrete())
-        && have != want
-    {
-        let message =
-            format!("`{}` takes `{}` as `{}`, not as `{}`", callee.name, formal.name, want.word(), have.word());
-        errors.push(
-            Diagnostic::error(codes::PRECISION, message)
-                .at(&actual.span, format!("this is `{}`", have.word()))
-                .label(&formal.span, format!("parameter of precision `{}`", want.word())),
-        );
-    }
-    if let Some(have) = declarations.memory(name)
-        && !have.fits(&formal.mem)
-    {
-        let message =
-            format!("`{}` takes `{}` in {}, not in {}", callee.name, formal.name, formal.mem.name(), have.name());
-        errors.push(
-            Diagnostic::error(codes::MEMORY, message)
-                .at(&actual.span, format!("this is in {}", have.name()))
-                .label(&formal.span, format!("parameter in {}", formal.mem.name()))
-                .hint(format!("copy it into a buffer in {}, or use `set_memory`", formal.mem.name())),
-        );
-    }
     if !ty.is_window && ty.rank() > 0 && is_strided(actual, name, declarations) {
         let message =
             format!("`{}` takes `{}` as a dense tensor, and a window may have gaps", callee.name, formal.name);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::checks::fit;
 use crate::hardware::config::{ConfigField, FieldType};
 use crate::hardware::precision::Precision;
 use crate::interpret::domain::Domain;
@@ -185,7 +186,8 @@ enum Run {
 }
 
 /// Whether all data is of integers. Their arithmetic wraps, which is exact, so that two procs with the same precisions
-/// must agree in C too, to the bit. Floats round, and a step may change how. What mixes precisions has no C.
+/// must agree in C too, to the bit. Floats round, and a step may change how. What mixes precisions, and calls that do not
+/// fit, have no C.
 fn computes_integers(proc: &Proc) -> bool {
     let declarations = Declarations::of(proc);
     let integer = |precision: Precision| !precision.is_float();
@@ -197,7 +199,9 @@ fn computes_integers(proc: &Proc) -> bool {
     visit::each_stmt(&proc.body, &mut |stmt| {
         all &= match &stmt.kind {
             StmtKind::Alloc { ty, .. } => integer(ty.precision),
-            StmtKind::Call { callee, .. } => computes_integers(callee),
+            StmtKind::Call { callee, args } => {
+                fit::misfits(callee, args, &declarations).is_empty() && computes_integers(callee)
+            }
             StmtKind::Assign { rhs, .. } | StmtKind::Reduce { rhs, .. } | StmtKind::WriteConfig { rhs, .. } => {
                 computation::disagreement(rhs, &declarations).is_none()
             }

@@ -283,12 +283,22 @@ fn stmt_with_fresh_binders(stmt: &Stmt, map: &mut Substitution) -> Stmt {
 /// A copy of a proc in which parameters and everything bound inside are fresh symbols.
 pub fn alpha_rename_proc(proc: &Proc) -> Proc {
     let mut map = Substitution::new();
+    let header = header_with_fresh_args(proc, &mut map);
+    Proc { body: block_with_fresh_binders(&proc.body, &mut map), ..header }
+}
+
+/// A proc without a body that has the parameters and asserts of `proc`, under fresh symbols.
+pub fn alpha_rename_header(proc: &Proc) -> Proc {
+    header_with_fresh_args(proc, &mut Substitution::new())
+}
+
+fn header_with_fresh_args(proc: &Proc, map: &mut Substitution) -> Proc {
     let args = proc
         .args
         .iter()
         .map(|arg| {
             let fresh = arg.name.renewed();
-            let ty = substitute_arg_type(&arg.ty, &map);
+            let ty = substitute_arg_type(&arg.ty, map);
             let read = match &arg.ty {
                 ArgType::Control(control) => build::control(&fresh, *control),
                 ArgType::Data(_) => build::element(&fresh, Vec::new()),
@@ -297,9 +307,8 @@ pub fn alpha_rename_proc(proc: &Proc) -> Proc {
             Arg { name: fresh, ty, mem: arg.mem.clone(), span: arg.span.clone() }
         })
         .collect();
-    let preds = proc.preds.iter().map(|pred| substitute(pred, &map)).collect();
-    let body = block_with_fresh_binders(&proc.body, &mut map);
-    Proc { args, preds, body, ..proc.clone() }
+    let preds = proc.preds.iter().map(|pred| substitute(pred, map)).collect();
+    Proc { args, preds, body: Block::default(), ..proc.clone() }
 }
 
 /// Substitutes in the shape of a parameter's type.

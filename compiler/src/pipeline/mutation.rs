@@ -35,6 +35,7 @@ const SURVIVORS: &[(&str, &str)] = &[
     ("stage_mem: NeverWritten", "asked again; otherwise the buffer is loaded"),
     ("simplify: Holds", "asked again; otherwise the condition stays"),
     ("replace_all: CallsValid", "asked again; a call that is not valid is not made"),
+    ("replace_all: CallFits", "asked again; a call that does not fit is not made"),
     ("replace_all: IndependentIterations", "a callee does what the loop did, so no race is new"),
     // Asked twice by one step.
     ("a `par` loop that a step made has no race", "operators that can make a race ask themselves"),
@@ -42,6 +43,7 @@ const SURVIVORS: &[(&str, &str)] = &[
     ("resize_dim: CallsValid", "`BufferInBounds` asks about the calls that the buffer goes to"),
     ("set_window: CallsValid", "the whole definition is checked again"),
     // Cannot fail.
+    ("extract_subproc: CallFits", "the new procedure takes what it is given as it is"),
     ("divide_dim: CallsValid", "a divided dimension keeps the strides of the others, and windows along it are refused"),
     ("inline_window: CallsValid", "a call gets the same region as before"),
     ("autolift_alloc: CallsValid", "a lifted buffer goes to calls as it is"),

@@ -6,7 +6,7 @@ use starlark::environment::FrozenModule;
 use starlark::values::structs::StructRef;
 use starlark::values::{OwnedFrozenValue, Value};
 
-use crate::checks::{definition, literals};
+use crate::checks::{definition, fit, literals};
 use crate::contract::{CheckReport, InstructionSummary};
 use crate::diagnostic::Diagnostic;
 use crate::script::host::Host;
@@ -43,6 +43,7 @@ fn describe(host: &Host, modules: &[ModuleId], report: &mut CheckReport) {
         report.procs.push((proc.name.to_string(), digest(proc)));
         report.diagnostics.extend(definition::unwritten_reads(proc, &mut host.solver.borrow_mut()));
         report.diagnostics.extend(literals::wrapping(proc));
+        report.diagnostics.extend(fit::warnings(proc));
         if let Some(instr) = &proc.instr {
             report.instructions.push(InstructionSummary {
                 name: proc.name.to_string(),

@@ -362,7 +362,7 @@ def f(y: f32[8]):
 replace(f, 'for i in _: _', zero)
 ",
     );
-    assert_eq!(refusal.message, "after `replace`, argument `x` of `zero` lives in DRAM but is expected in DRAM_STACK");
+    assert_eq!(refusal.message, "after `replace`, `zero` takes `x` in DRAM_STACK, not in DRAM");
 }
 
 #[test]

@@ -76,7 +76,12 @@ pub fn memories() -> Vec<Memory> {
 pub fn config() -> &'static Config {
     static CONFIG: OnceLock<Config> = OnceLock::new();
     CONFIG.get_or_init(|| {
-        let fields = [("i", FieldType::Index), ("on", FieldType::Bool), ("s", FieldType::Data(Precision::F32))];
+        let fields = [
+            ("i", FieldType::Index),
+            ("j", FieldType::Index),
+            ("on", FieldType::Bool),
+            ("s", FieldType::Data(Precision::F32)),
+        ];
         Config::new("Cfg", fields.map(|(name, ty)| (name.to_string(), ty)).to_vec(), true)
     })
 }

@@ -15,6 +15,7 @@ const HEADER: &str = "REG = memory(\"REG\", can_read = False)
 @config
 class Cfg:
     i: index
+    j: index
     on: bool
     s: f32
 

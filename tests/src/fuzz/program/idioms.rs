@@ -249,9 +249,30 @@ impl Generator<'_> {
             Some(buffer) => self.place(&buffer),
             None => self.literal(),
         };
-        let factor = self.literal();
-        self.push(depth + 1, format!("{} += {factor} * {value}", target.name));
+        let factor = self.reduction_factor(&others);
+        let inside = match self.random.below(4) {
+            0 => self.condition().map(|(condition, _)| condition),
+            _ => None,
+        };
+        if let Some(condition) = &inside {
+            self.push(depth + 1, format!("if {condition}:"));
+        }
+        let at = depth + 1 + usize::from(inside.is_some());
+        self.push(at, format!("{} += {factor} * {value}", target.name));
         self.runners.pop();
+    }
+
+    /// What every term of a sum may be multiplied by: a literal, or an element that the loop keeps and may never read.
+    fn reduction_factor(&mut self, others: &[Buffer]) -> String {
+        match self.choose(others) {
+            Some(buffer) if self.chance(60) => {
+                let runner = self.runners.pop();
+                let place = self.place(&buffer);
+                self.runners.extend(runner);
+                place
+            }
+            Some(_) | None => self.literal(),
+        }
     }
 
     /// Two loops over the same range, one behind the other: fusible, sometimes.

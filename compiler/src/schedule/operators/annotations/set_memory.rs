@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::cursor::path::{self, Path};
@@ -27,8 +26,8 @@ impl Operator for SetMemory {
     fn help(&self) -> Help {
         Help {
             summary: "sets the memory of an argument or allocation",
-            text: "Every call that the buffer is passed to is checked again. Whether the memory allows what the code does \
-                   with the buffer is checked when C is generated.\n\
+            text: "Whether the memory allows what the code does with the buffer, and whether calls that it is passed to want it \
+                   there, is checked when C is generated.\n\
                    Cursors keep their places.",
             example: "@proc\n\
                       def copy(x: f32[8]):\n\
@@ -68,8 +67,7 @@ impl Operator for SetMemory {
                 edited.rewrite_stmt(at, alloc, Vec::new()).map_err(|gone| arguments.bug(gone))?;
             }
         }
-        let question = Question::CallsValid { side: Side::After, under: Path::root() };
-        Ok(Proposal::same(edited, Obligation::Proven(vec![question])))
+        Ok(Proposal::same(edited, Obligation::ByConstruction("where a buffer lives does not change its values")))
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::analysis::conditions::{Question, Side};
 use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
-use crate::cursor::path::{self, Path};
+use crate::cursor::path;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::{ArgType, DataType, Proc, StmtKind, build};
 use crate::schedule::obligation::Relation;
@@ -28,8 +27,8 @@ impl Operator for SetPrecision {
     fn help(&self) -> Help {
         Help {
             summary: "sets the precision of an argument or allocation",
-            text: "The new procedure equals the old one up to precision, and that is recorded. Every call that the buffer \
-                   is passed to is checked again.\n\
+            text: "The new procedure equals the old one up to precision, and that is recorded. Whether calls that the buffer is \
+                   passed to want it so is checked when C is generated.\n\
                    Cursors keep their places.",
             example: "@proc\n\
                       def set(x: R):\n\
@@ -64,7 +63,7 @@ impl Operator for SetPrecision {
         };
         // `R` stands for the default precision, so giving it that one changes nothing.
         let relation = if old.concrete() == precision.concrete() { Relation::Same } else { Relation::UpToPrecision };
-        let question = Question::CallsValid { side: Side::After, under: Path::root() };
-        Ok(Proposal::related(edited, Obligation::Proven(vec![question]), relation))
+        let reason = "the values are the same up to precision, which the relation says";
+        Ok(Proposal::related(edited, Obligation::ByConstruction(reason), relation))
     }
 }

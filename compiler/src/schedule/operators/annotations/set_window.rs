@@ -8,7 +8,9 @@ use crate::checks::check_proc;
 use crate::cursor::Editor;
 use crate::cursor::path::Path;
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{ArgType, Proc};
+use crate::loop_ir::declarations::Declarations;
+use crate::loop_ir::{ArgType, Proc, strides};
+use crate::schedule::obligation::Relation;
 use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Value};
 
 pub struct SetWindow;
@@ -29,7 +31,8 @@ impl Operator for SetWindow {
         Help {
             summary: "makes a tensor argument a window, or a window a dense tensor",
             text: "A window may have any strides; a tensor is dense. Every call that the buffer is passed to is checked \
-                   again.\n\
+                   again. Where the code asks for strides of the argument, the result is a procedure of its own, and does not count as \
+                   equal.\n\
                    Cursors keep their places.",
             example: "@proc\n\
                       def set(x: f32[8]):\n\
@@ -46,18 +49,34 @@ impl Operator for SetWindow {
             return Err(arguments.argument("`cursor` needs an argument of the procedure"));
         };
         let mut edited = Editor::new(proc);
-        match edited.header().args.get_mut(*at).map(|arg| &mut arg.ty) {
-            Some(ArgType::Data(ty)) if ty.rank() > 0 => ty.is_window = is_window,
+        let was_window = match edited.header().args.get_mut(*at).map(|arg| &mut arg.ty) {
+            Some(ArgType::Data(ty)) if ty.rank() > 0 => std::mem::replace(&mut ty.is_window, is_window),
             Some(ArgType::Data(_) | ArgType::Control(_)) | None => {
                 return Err(arguments.scheduling("only an argument with dimensions can be a window"));
             }
-        }
+        };
         // The strides that the asserts speak about are others now; the whole definition must still hold together.
         if let Err(problems) = check_proc(edited.proc(), solver) {
             let problem = problems.first().map_or("", |problem| problem.message.as_str());
             return Err(arguments.scheduling(format!("the procedure would not be valid any more: {problem}")));
         }
         let question = Question::CallsValid { side: Side::After, under: Path::root() };
-        Ok(Proposal::same(edited, Obligation::Proven(vec![question])))
+        let relation = match was_window != is_window && sees_strides(proc, *at) {
+            true => Relation::NewFamily,
+            false => Relation::Same,
+        };
+        Ok(Proposal::related(edited, Obligation::Proven(vec![question]), relation))
     }
+}
+
+/// Whether what a procedure computes may depend on the strides of an argument.
+///
+/// Steps on the dense form may use the strides that it has, and nothing says so afterwards, so that two windows made of equal
+/// dense forms may differ for other strides. Where no stride is asked for, the values of the elements decide alone.
+fn sees_strides(proc: &Proc, at: usize) -> bool {
+    let Some(arg) = proc.args.get(at) else { return true };
+    let declarations = Declarations::of(proc);
+    let mut sees = false;
+    strides::each_asked(&proc.body, &mut |asked| sees |= declarations.root(asked.name).as_ref() == Some(&arg.name));
+    sees
 }

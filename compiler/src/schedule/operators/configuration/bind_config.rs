@@ -10,11 +10,11 @@ use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Block, Proc, StmtKind, Ty, build};
 use crate::schedule::Returned;
-use crate::schedule::conversions;
 use crate::schedule::obligation::{Obligation, ProofStep, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::configuration::writing::{check_type, precision, terms};
 use crate::schedule::reads::precisions;
+use crate::schedule::{conversions, divisions};
 use crate::source::Span;
 
 pub struct BindConfig;
@@ -83,6 +83,9 @@ def f(scale: f32 @ DRAM, x: f32[8] @ DRAM):
                 return Err(arguments.argument(format!("`{field}` has another precision than the arithmetic around")));
             }
             conversions::refuse_narrowing(proc, at, value, wanted, arguments)?;
+            if !divisions::surely_computed(proc, at) {
+                divisions::refuse_early(value, wanted, arguments)?;
+            }
         }
         let stmt = at.statement().ok_or_else(|| arguments.argument("the expression belongs to no statement"))?;
         let by_reference = at.0.len() == stmt.0.len() + 1

@@ -8,9 +8,12 @@ use crate::cursor::Editor;
 use crate::cursor::editor::NoSuchPlace;
 use crate::cursor::path::Step;
 use crate::diagnostic::Refusal;
+use crate::hardware::config::FieldType;
+use crate::loop_ir::computation;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Block, Const, Expr, ExprKind, Proc, StmtKind, Ty, build, configuration};
 use crate::schedule::Returned;
+use crate::schedule::divisions;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Operator, Parameter};
 use crate::schedule::operators::configuration::writing::{bounds, check_type, terms};
@@ -72,6 +75,9 @@ def f(x: [f32][8, 8] @ DRAM, y: f32[8] @ DRAM):
         let rhs = as_data(arguments.expr("rhs")?, configuration::ty(field));
         let declarations = Declarations::of(proc);
         check_type(&rhs, field, &declarations, arguments)?;
+        if let FieldType::Data(precision) = field.ty() {
+            divisions::refuse_early(&rhs, computation::of_rhs(&rhs, precision, &declarations), arguments)?;
+        }
         let (parent, orelse, position) = gap.insertion().ok_or_else(|| arguments.bug(NoSuchPlace))?;
         let write = build::stmt(StmtKind::WriteConfig { field: field.clone(), rhs: rhs.clone() }, &Span::none());
         let mut editor = Editor::new(proc);

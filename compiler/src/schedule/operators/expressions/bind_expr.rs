@@ -13,12 +13,12 @@ use crate::hardware::precision::Precision;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::{Block, DataType, Expr, ExprKind, NameFilter, Proc, StmtKind, Ty, build, visit};
 use crate::schedule::Returned;
-use crate::schedule::conversions;
 use crate::schedule::obligation::{Obligation, Proposal};
 use crate::schedule::operator::{Arguments, Help, Kind, Matches, Operator, Parameter};
 use crate::schedule::operators::buffers::touches;
 use crate::schedule::parallel;
 use crate::schedule::reads::precisions;
+use crate::schedule::{conversions, divisions};
 use crate::source::Span;
 use crate::symbol::Sym;
 
@@ -91,11 +91,14 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
             if stmt != anchor {
                 let exprs = vec![bound.clone()];
                 questions.push(Question::Unchanged { side: Side::Before, from: anchor.clone(), to: stmt, exprs });
-            } else if place.0.len() == stmt.0.len() + 1 && matches!(place.last(), Some(Step::Arg(_))) {
-                questions.push(Question::CallsValid { side: Side::After, under: Path::root() });
             }
         }
         // Only what already stands at the anchor is sure to be computed there.
+        let stands =
+            |place: &Path| place.statement().as_ref() == Some(&anchor) && divisions::surely_computed(proc, place);
+        if !places.iter().any(stands) {
+            divisions::refuse_early(bound, precision, arguments)?;
+        }
         if questions.iter().any(|question| matches!(question, Question::Unchanged { .. })) {
             let mut used = BTreeSet::new();
             visit::expr_symbols(bound, &mut used);

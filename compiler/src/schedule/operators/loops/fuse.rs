@@ -129,7 +129,9 @@ fn fuse_branches(
         cond: cond.clone(),
         what: "the conditions are equivalent".to_string(),
     };
-    let kept = Question::ConfigKept { side: Side::Before, at: at.clone(), exprs: vec![second.cond.clone()] };
+    // The second condition is asked for before the first statement, and the first one behind it.
+    let exprs = vec![first.cond.clone(), second.cond.clone()];
+    let kept = Question::ConfigKept { side: Side::Before, at: at.clone(), exprs };
     let questions = if first.cond == second.cond {
         vec![kept]
     } else {

@@ -86,10 +86,14 @@ def f(x: f32[4, 8] @ DRAM, y: f32[4, 8] @ DRAM):
     }
 }
 
-/// The call that took the place of a block passes the call checker, and `par` loops around it keep their iterations
+/// The call that took the place of a block fits and passes the call checker, and `par` loops around it keep their iterations
 /// apart as far as the callee shows.
 pub(super) fn valid_call(proc: &Proc, block: &BlockPlace) -> Vec<Question> {
-    let mut questions = vec![Question::CallsValid { side: Side::After, under: block.statement(0) }];
+    let at = block.statement(0);
+    let mut questions = vec![
+        Question::CallFits { side: Side::After, at: at.clone() },
+        Question::CallsValid { side: Side::After, under: at },
+    ];
     questions.extend(parallel::around(proc, &block.parent));
     questions
 }

@@ -102,6 +102,7 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM, z: f32[8] @ DRAM):
             if let StmtKind::Call { callee, .. } = &stmt.kind
                 && callees.iter().any(|known| Arc::ptr_eq(known, callee))
             {
+                questions.push(Question::CallFits { side: Side::After, at: at.clone() });
                 questions.push(Question::CallsValid { side: Side::After, under: at.clone() });
                 calls.push(Place::Node(at.clone()));
                 parallel.extend(parallel::scopes(sweep.editor.proc(), at));

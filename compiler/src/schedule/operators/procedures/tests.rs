@@ -336,8 +336,9 @@ fn call_eqv_wants_one_family() {
     assert_eq!(now(&q, &cursor(&all[2], "clear(_)")).unwrap(), "fast(y[j, 0:8])");
     let refusal = refused("call_eqv", &all[2], arguments!["clear(_)", &all[1]]);
     assert_eq!(refusal.diagnostics[0].code, codes::NOT_EQUIVALENT);
+    // What `y` lives in may be changed after the call is.
     let register = apply("set_memory", &fast, arguments!["x", crate::testing::avx2()]).unwrap();
-    refused("call_eqv", &all[2], arguments!["clear(_)", &register]);
+    step("call_eqv", &all[2], arguments!["clear(_)", &register]);
 }
 
 #[test]

@@ -74,11 +74,13 @@ impl Operator for LiftReduceConstant {
         let exprs = sum.target.idx.iter().cloned().chain([factor.clone()]).collect();
         questions.push(Question::ConfigKept { side: Side::Before, at: sum.at.clone(), exprs });
         sum.check_factor(&factor, &mut questions)?;
+        let read_after = sum.read_after(&looped, &terms, &factor, solver)?;
         let mut edited = Editor::new(proc);
         sum.edit(&mut edited, &terms, &factor).map_err(|gone| arguments.bug(gone))?;
         let results = vec![Returned::node(&assign), Returned::node(&sum.at), Returned::optional(sum.at.sibling(1))];
         let alone = sum.without_terms(&terms).map_err(|gone| arguments.bug(gone))?;
         let before = Proc::clone(proc);
+        questions.extend(read_after);
         let scaled = ProofStep { before, after: edited.proc().clone(), questions };
         Ok(Proposal::same(edited, Obligation::Steps(vec![alone, scaled])).returning(results))
     }
@@ -199,6 +201,50 @@ impl Sum<'_> {
             questions.push(Question::Unchanged { side: Side::Before, from: self.at.clone(), to, exprs });
         }
         Ok(())
+    }
+
+    /// The factor is read after the loop, also when no iteration reads it: it must be in bounds there and hold a value.
+    fn read_after(
+        &self,
+        looped: &Loop,
+        terms: &[Term],
+        factor: &Expr,
+        solver: &mut Solver,
+    ) -> Result<Vec<Question>, Refusal> {
+        let ExprKind::Read { name, idx } = &factor.kind else { return Ok(Vec::new()) };
+        let Some(root) = Declarations::of(self.proc).root(name) else { return Ok(Vec::new()) };
+        let mut questions = vec![Question::BufferInBounds { side: Side::After, buffer: root.clone() }];
+        if self.proc.args.iter().any(|arg| arg.name == root) {
+            return Ok(questions);
+        }
+        let runs = Question::Holds {
+            side: Side::Before,
+            at: self.at.clone(),
+            cond: build::binary(BinaryOp::Gt, looped.hi.clone(), looped.lo.clone()),
+            what: "the loop has an iteration".to_string(),
+        };
+        let every_time = terms.iter().any(|term| term.at.parent().as_ref() == Some(&self.at));
+        if every_time && runs.holds(self.proc, self.proc, solver) {
+            questions.push(runs);
+            return Ok(questions);
+        }
+        let block = self.since_allocated(&root).ok_or_else(|| self.arguments.bug(NoSuchPlace))?;
+        let window = idx.iter().cloned().map(Access::Point).collect();
+        questions.push(Question::FilledFirst { side: Side::Before, block, buffer: name.clone(), window });
+        Ok(questions)
+    }
+
+    /// The statements that run from the allocation of a buffer to the loop, as far as the list of the allocation goes.
+    fn since_allocated(&self, buffer: &Sym) -> Option<BlockPlace> {
+        let mut allocated = None;
+        path::each_stmt_path(self.proc, &mut |at, stmt| {
+            if matches!(&stmt.kind, StmtKind::Alloc { name, .. } if name == buffer) {
+                allocated = Some(at.clone());
+            }
+        });
+        let (parent, orelse, at) = allocated?.list_position()?;
+        let (_, hi) = self.at.0.get(parent.0.len())?.in_list()?;
+        Some(BlockPlace { parent, orelse, lo: at + 1, hi })
     }
 
     fn edit(&self, edited: &mut Editor, terms: &[Term], factor: &Expr) -> EditResult {
