@@ -324,7 +324,8 @@ impl LoopFlow {
         if nested_writes(body) > FOLLOWED_LOOPS {
             fields.iter().for_each(|field| start.set(field, None));
             scope.config = before;
-            return LoopFlow { start, varying: fields.into_iter().map(|field| (field, None)).collect() };
+            let varying = fields.into_iter().map(|field| (field, None)).collect();
+            return LoopFlow { start, varying, known: Vec::new() };
         }
         let mut changed: BTreeSet<ConfigField> = BTreeSet::new();
         let bound: BTreeSet<Sym> = visit::bound_symbols(body).into_iter().chain([iter.clone()]).collect();
