@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use crate::analysis::callees;
 use crate::analysis::formula::Formula;
 use crate::analysis::lift;
+use crate::analysis::linear::Var;
 use crate::hardware::config::ConfigField;
 use crate::loop_ir::configuration::{self, ConfigState, Touched};
 use crate::loop_ir::declarations::Declarations;
@@ -210,6 +211,7 @@ pub(crate) fn enter_loop(stmt: &Stmt, scope: &mut Declarations, unknowns: &mut U
         let low = lift::index(lo, scope);
         scope.config = flow.start.clone();
         let previous = before_it(&build::index(iter));
+        flow.learn(iter, Some(&previous), scope, unknowns);
         for (field, left) in &flow.varying {
             let value = unknowns.value(field);
             let last = left.as_ref().and_then(|left| in_iteration(left, iter, Some(&previous)));
@@ -241,6 +243,7 @@ fn after_loop(
     let end = value_of(hi, scope).map(|hi| before_it(&hi));
     let flow = LoopFlow::of(stmt, iter, body, scope, unknowns);
     scope.config = flow.start.clone();
+    flow.learn(iter, end.as_ref(), scope, unknowns);
     for (field, left) in &flow.varying {
         let last = left.as_ref().and_then(|left| in_iteration(left, iter, end.as_ref()));
         if surely && last.is_some() {
@@ -306,11 +309,14 @@ struct LoopFlow {
     /// The fields that iterations change, with the value that each iteration leaves, in terms of what stands outside of the
     /// loop and of its iterator.
     varying: Vec<(ConfigField, Option<Expr>)>,
+    /// What is known of those values, in the same terms. It says what variables stand for, and so holds of an iteration that
+    /// does not run too, of some values.
+    known: Vec<Formula>,
 }
 
 impl LoopFlow {
     /// Starts from the guess that no iteration changes anything and takes back what does not hold, until all of it does.
-    fn of(stmt: &Stmt, iter: &Sym, body: &Block, scope: &mut Declarations, unknowns: &mut Unknowns<'_>) -> LoopFlow {
+    fn of(stmt: &Stmt, iter: &Sym, body: &Block, scope: &mut Declarations, unknowns: &Unknowns<'_>) -> LoopFlow {
         let fields = touched(stmt);
         let before = scope.config.clone();
         drop_overwritten(body, scope);
@@ -318,7 +324,8 @@ impl LoopFlow {
         if nested_writes(body) > FOLLOWED_LOOPS {
             fields.iter().for_each(|field| start.set(field, None));
             scope.config = before;
-            return LoopFlow { start, varying: fields.into_iter().map(|field| (field, None)).collect() };
+            let varying = fields.into_iter().map(|field| (field, None)).collect();
+            return LoopFlow { start, varying, known: Vec::new() };
         }
         let mut changed: BTreeSet<ConfigField> = BTreeSet::new();
         let bound: BTreeSet<Sym> = visit::bound_symbols(body).into_iter().chain([iter.clone()]).collect();
@@ -335,7 +342,8 @@ impl LoopFlow {
                 })
                 .collect();
             if broken.is_empty() {
-                let end = last_iteration(&start, &changed, (body, &bound), scope, unknowns).unwrap_or(end);
+                let last = last_iteration(&start, &changed, (iter, body, &bound), scope, unknowns);
+                let (end, known) = last.unwrap_or((end, Vec::new()));
                 let stale = |value: &Expr| {
                     let mut symbols = BTreeSet::new();
                     visit::expr_symbols(value, &mut symbols);
@@ -346,7 +354,7 @@ impl LoopFlow {
                     .map(|field| (field.clone(), end.value(field).filter(|value| !stale(value))))
                     .collect();
                 scope.config = before;
-                return LoopFlow { start, varying };
+                return LoopFlow { start, varying, known };
             }
             for field in broken {
                 changed.insert(field.clone());
@@ -354,17 +362,34 @@ impl LoopFlow {
             }
         }
     }
+
+    /// Learns what is known of the values that the iteration `at` leaves.
+    fn learn(&self, iter: &Sym, at: Option<&Expr>, scope: &Declarations, unknowns: &mut Unknowns<'_>) {
+        let at = at.and_then(|at| lift::index(at, scope));
+        for formula in &self.known {
+            let there = match formula.mentions(iter) {
+                false => Some(formula.clone()),
+                true => at.as_ref().and_then(|at| {
+                    formula.substitute(&|var| match var {
+                        Var::Sym(symbol) if symbol == iter => Some(at.clone()),
+                        Var::Sym(_) | Var::Stride(..) | Var::Quotient(_) => None,
+                    })
+                }),
+            };
+            unknowns.learn(there);
+        }
+    }
 }
 
-/// The state after some iteration that starts from an unknown one, with what is known of it in every iteration; `None`
-/// where unknown values have no variables.
+/// The state after the iteration `iter` that starts from an unknown one, with what is known of it; `None` where unknown
+/// values have no variables.
 fn last_iteration(
     start: &ConfigState,
     changed: &BTreeSet<ConfigField>,
-    (body, bound): (&Block, &BTreeSet<Sym>),
+    (iter, body, bound): (&Sym, &Block, &BTreeSet<Sym>),
     scope: &mut Declarations,
-    unknowns: &mut Unknowns<'_>,
-) -> Option<ConfigState> {
+    unknowns: &Unknowns<'_>,
+) -> Option<(ConfigState, Vec<Formula>)> {
     if changed.is_empty() || matches!(unknowns, Unknowns::Dropped) {
         return None;
     }
@@ -374,11 +399,9 @@ fn last_iteration(
     }
     let mut learned = Vec::new();
     block(body, scope, &mut Unknowns::Fresh(&mut learned));
-    // What speaks of an iteration's own variables would be misread as speaking of others.
-    for formula in learned.into_iter().filter(|formula| !bound.iter().any(|symbol| formula.mentions(symbol))) {
-        unknowns.learn(Some(formula));
-    }
-    Some(std::mem::take(&mut scope.config))
+    // What speaks of variables of loops inside would be misread as speaking of others.
+    learned.retain(|formula| !bound.iter().any(|symbol| symbol != iter && formula.mentions(symbol)));
+    Some((std::mem::take(&mut scope.config), learned))
 }
 
 /// Values that were copied from a buffer are not known any more when the block may write the buffer.

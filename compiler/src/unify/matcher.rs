@@ -53,11 +53,18 @@ pub(super) struct Matcher<'a> {
     iterators: Substitution,
     pub(super) atoms: Atoms,
     /// Each must be zero.
-    pub(super) equations: Vec<Affine>,
+    pub(super) equations: Vec<Equation>,
     /// Of data parameters, by position.
     pub(super) buffers: BTreeMap<usize, BufferMatch>,
     /// Of `bool` and `stride` parameters, by position.
     pub(super) opaque: BTreeMap<usize, Expr>,
+}
+
+/// A form that must be zero.
+pub(super) struct Equation {
+    pub(super) form: Affine,
+    /// The expressions of callee and block of which it is the difference, for messages.
+    pub(super) sides: Option<(Expr, Expr)>,
 }
 
 pub(super) type Matched = Result<(), Mismatch>;
@@ -83,7 +90,11 @@ impl<'a> Matcher<'a> {
     pub(super) fn speaks_of(&self, formal: usize) -> bool {
         let accesses = self.buffers.values().flat_map(|buffer| &buffer.accesses);
         let indices = accesses.flat_map(|access| &access.callee);
-        self.equations.iter().chain(indices).any(|form| form.terms.contains_key(&Term::Unknown(formal)))
+        self.equations
+            .iter()
+            .map(|equation| &equation.form)
+            .chain(indices)
+            .any(|form| form.terms.contains_key(&Term::Unknown(formal)))
     }
 
     /// What the block binds disappears behind the call, so nothing after the block may use it.
@@ -381,8 +392,8 @@ impl<'a> Matcher<'a> {
 
     /// Two index expressions are one.
     fn equate(&mut self, f: &Expr, b: &Expr) -> Matched {
-        let (f, b) = (self.callee_form(f)?, self.caller_form(b)?);
-        self.equations.push(f.minus(&b).ok_or_else(too_large)?);
+        let form = self.callee_form(f)?.minus(&self.caller_form(b)?).ok_or_else(too_large)?;
+        self.equations.push(Equation { form, sides: Some((f.clone(), b.clone())) });
         Ok(())
     }
 
@@ -455,7 +466,7 @@ impl<'a> Matcher<'a> {
         let (fl, fr) = (self.callee_form(fl)?, self.callee_form(fr)?);
         let (bl, br) = (self.caller_form(bl)?, self.caller_form(br)?);
         let (f, b) = (positive(fo, &fl, &fr)?, positive(bo, &bl, &br)?);
-        self.equations.push(f.minus(&b).ok_or_else(too_large)?);
+        self.equations.push(Equation { form: f.minus(&b).ok_or_else(too_large)?, sides: None });
         Ok(())
     }
 

@@ -4,8 +4,9 @@ use super::Mismatch;
 use super::affine::{Affine, Term};
 use super::arguments;
 use super::integers::System;
-use super::matcher::{BufferMatch, Matcher};
+use super::matcher::{BufferMatch, Equation, Matcher};
 use crate::loop_ir::{ArgType, Expr};
+use crate::print::Names;
 
 /// A window parameter: the unknowns for the dimensions of its buffer, and which of them are points.
 #[derive(Clone, Debug)]
@@ -34,8 +35,8 @@ pub(super) fn solve(matcher: Matcher<'_>, most: usize) -> Result<Vec<Vec<Expr>>,
     }
     let mut system = System::new(count);
     for equation in &matcher.equations {
-        if !system.add(equation, &matcher.atoms) {
-            return Err(Mismatch::new("indices, bounds or extents differ"));
+        if !system.add(&equation.form, &matcher.atoms) {
+            return Err(differ(&matcher, equation));
         }
     }
     let mut search = Search { matcher, windows, most, chosen: Vec::new(), found: Vec::new() };
@@ -43,6 +44,17 @@ pub(super) fn solve(matcher: Matcher<'_>, most: usize) -> Result<Vec<Vec<Expr>>,
     match search.found.is_empty() {
         true => Err(Mismatch::new("the accesses do not fit any window of the buffers")),
         false => Ok(search.found),
+    }
+}
+
+/// What is said of an equation that contradicts those before it.
+fn differ(matcher: &Matcher<'_>, equation: &Equation) -> Mismatch {
+    match &equation.sides {
+        None => Mismatch::new("indices, bounds or extents differ"),
+        Some((own, given)) => {
+            let (own, given) = (Names::of(matcher.callee).expr(own), Names::default().expr(given));
+            Mismatch::new(format!("indices, bounds or extents differ: `{own}` of the body would have to be `{given}`"))
+        }
     }
 }
 
