@@ -5,7 +5,7 @@ use crate::diagnostic::Refusal;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::computation;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Expr, ExprKind, Proc, visit};
+use crate::loop_ir::{Expr, ExprKind, Proc, StmtKind, visit};
 use crate::schedule::operator::Arguments;
 use crate::schedule::reads::precisions;
 use crate::schedule::target::Write;
@@ -28,10 +28,11 @@ pub fn refuse(write: &Write, proc: &Proc, arguments: &Arguments) -> Result<(), R
 
 /// Refuses to name a value where the name has another precision than the arithmetic around it: literals take the precision of
 /// what stands beside them, so a name in the place of the last literal or read would change it for the others.
-/// Between floats only rounding differs.
+/// Between floats only rounding differs. A statement that mixes precisions has no C yet, and its operands may be named one by one.
 pub fn refuse_other_arithmetic(
     proc: &Proc,
     place: &Path,
+    bound: &Expr,
     precision: Precision,
     arguments: &Arguments,
 ) -> Result<(), Refusal> {
@@ -39,8 +40,50 @@ pub fn refuse_other_arithmetic(
     if computed == precision.concrete() || (computed.is_float() && precision.is_float()) {
         return Ok(());
     }
+    if matches!(bound.kind, ExprKind::Read { .. } | ExprKind::ReadConfig(_)) && mixes(proc, place) {
+        return Ok(());
+    }
     let (computed, named) = (computed.word(), precision.word());
     Err(arguments.scheduling(format!("the value is computed as `{computed}`, and the name would be `{named}`")))
+}
+
+/// Whether the statement around a place reads several precisions.
+fn mixes(proc: &Proc, place: &Path) -> bool {
+    let stmt = place.statement().and_then(|at| path::stmt(proc, &at));
+    let rhs = stmt.and_then(|stmt| match &stmt.kind {
+        StmtKind::Assign { rhs, .. } | StmtKind::Reduce { rhs, .. } | StmtKind::WriteConfig { rhs, .. } => Some(rhs),
+        StmtKind::Pass
+        | StmtKind::If { .. }
+        | StmtKind::For { .. }
+        | StmtKind::Alloc { .. }
+        | StmtKind::Window { .. }
+        | StmtKind::Call { .. } => None,
+    });
+    rhs.is_some_and(|rhs| computation::disagreement(rhs, &Declarations::of(proc)).is_some())
+}
+
+/// The precision of a name for a value whose operands are of `own`.
+///
+/// C computes narrow integers as `int`. A value that is a whole right side, and stored as something else than narrow, is named as what it
+/// is computed as, so that nothing is cut off.
+pub fn precision_of_name(proc: &Proc, places: &[Path], bound: &Expr, own: Precision) -> Precision {
+    let whole = |place: &Path| place.last() == Some(Step::Value);
+    let wide = own.is_narrow() && is_computed(bound) && places.iter().all(whole);
+    let stored_alike = |place: &Path| target(proc, place) == Some(own);
+    match wide && !places.iter().all(stored_alike) {
+        true => Precision::I32,
+        false => own,
+    }
+}
+
+fn is_computed(bound: &Expr) -> bool {
+    matches!(bound.kind, ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. })
+}
+
+/// The precision that a right side is stored in.
+fn target(proc: &Proc, place: &Path) -> Option<Precision> {
+    let stored = place.parent().filter(|_| place.last() == Some(Step::Value)).and_then(|at| path::stmt(proc, &at));
+    stored.and_then(visit::written_by).and_then(|name| Declarations::of(proc).precision(name))
 }
 
 /// The precision that the statement around a place computes in.
@@ -58,15 +101,10 @@ pub fn refuse_narrowing(
     precision: Precision,
     arguments: &Arguments,
 ) -> Result<(), Refusal> {
-    if !precision.is_narrow()
-        || !matches!(bound.kind, ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. })
-    {
+    if !precision.is_narrow() || !is_computed(bound) {
         return Ok(());
     }
-    let stored = place.parent().filter(|_| place.last() == Some(Step::Value)).and_then(|at| path::stmt(proc, &at));
-    let target = stored.and_then(visit::written_by);
-    let same = target.is_some_and(|name| Declarations::of(proc).precision(name) == Some(precision));
-    match same {
+    match target(proc, place) == Some(precision) {
         true => Ok(()),
         false => {
             let message = format!("the value is computed wider than `{}`, which the name would hold", precision.word());

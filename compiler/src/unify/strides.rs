@@ -2,13 +2,16 @@
 
 use super::matcher::{Matched, Matcher};
 use super::{Mismatch, ranks};
-use crate::loop_ir::{Expr, ExprKind};
+use crate::loop_ir::{Expr, ExprKind, Ty};
 use crate::symbol::Sym;
 
 impl Matcher<'_> {
     pub(super) fn stride(&mut self, f: &Expr, b: &Expr) -> Matched {
         match (&f.kind, &b.kind) {
-            (ExprKind::Read { name, idx }, _) if idx.is_empty() && self.formals.contains_key(name) => {
+            // Only these take what they meet; an index would be solved for, and has met nothing.
+            (ExprKind::Read { name, idx }, _)
+                if idx.is_empty() && f.ty == Ty::STRIDE && self.formals.contains_key(name) =>
+            {
                 self.opaque_formal(name, b)
             }
             (ExprKind::Stride { name: fname, dim: fd }, ExprKind::Stride { name: bname, dim: bd }) => {

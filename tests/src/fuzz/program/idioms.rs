@@ -44,6 +44,7 @@ impl Generator<'_> {
             "set_memory" | "replace" | "replace_all" if self.random.one_in(3) => self.register(depth),
             "replace" | "replace_all" => self.instruction_shape(depth),
             "lift_reduce_constant" => self.dot_product(depth),
+            "fuse" | "fission" | "autofission" if self.random.one_in(3) => self.configured(depth),
             "fuse" | "join_loops" => self.neighbours(depth),
             "merge_writes" => self.two_writes(depth),
             "fold_into_reduce" => self.self_update(depth),
@@ -55,6 +56,7 @@ impl Generator<'_> {
             "parallelize_loop" if self.random.one_in(2) => self.parallel_rows(depth),
             "stage_mem" => self.strided(depth),
             "sink_alloc" | "lift_alloc" | "autolift_alloc" | "inline_assign" => self.producer(depth),
+            "reorder_loops" | "lift_scope" if self.random.one_in(4) => self.crossing(depth),
             "reorder_loops" | "mult_loops" | "lift_scope" => self.nest(depth),
             "write_config" | "bind_config" | "delete_config" => self.configured(depth),
             "delete_buffer" => self.unused(depth),
@@ -66,6 +68,18 @@ impl Generator<'_> {
             "inline_window" => self.window(depth),
             _ => self.idiom(depth),
         }
+    }
+
+    /// A loop whose extent would be negative, were there no iteration of the one around it.
+    fn crossing(&mut self, depth: usize) {
+        let index = self.runners.iter().find(|runner| runner.text == "k" && runner.lo == 0).cloned();
+        let Some(Runner { hi, .. }) = index else { return self.nest(depth) };
+        let (outer, inner) = (self.name("o"), self.name("b"));
+        self.push(depth, format!("for {outer} in seq(0, k):"));
+        self.push(depth + 1, format!("for {inner} in seq(0, k - 1):"));
+        self.runners.push(Runner { text: inner, lo: 0, hi });
+        self.write(depth + 2);
+        self.runners.pop();
     }
 
     /// A buffer that nobody uses.

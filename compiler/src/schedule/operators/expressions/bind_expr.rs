@@ -81,13 +81,16 @@ def f(x: f32[8] @ DRAM, y: f32[8] @ DRAM):
         let places: Vec<Path> = equal_places(proc, &paths, bound);
         let anchor = anchor(&places).ok_or_else(|| arguments.argument("an expression belongs to no statement"))?;
         check_names(proc, arguments, &anchor, bound)?;
-        let precision = precision(proc, arguments, bound, first)?;
+        let own = precision(proc, arguments, bound, first)?;
+        let precision = conversions::precision_of_name(proc, &places, bound, own);
         let mut questions = Vec::new();
         for place in &places {
             let stmt = place.statement().ok_or_else(|| arguments.argument("an expression belongs to no statement"))?;
             check_argument(proc, arguments, &stmt, place, bound)?;
-            conversions::refuse_other_arithmetic(proc, place, precision, arguments)?;
-            conversions::refuse_narrowing(proc, place, bound, precision, arguments)?;
+            if precision == own {
+                conversions::refuse_other_arithmetic(proc, place, bound, precision, arguments)?;
+                conversions::refuse_narrowing(proc, place, bound, precision, arguments)?;
+            }
             if stmt != anchor {
                 let exprs = vec![bound.clone()];
                 questions.push(Question::Unchanged { side: Side::Before, from: anchor.clone(), to: stmt, exprs });

@@ -91,6 +91,7 @@ fn questions(at: &Path, divided: &Loop, steps: &Expr, stride: i64, overlap: &Exp
     let no_iteration = at_most(divided.hi.clone(), build::int(0));
     vec![
         holds(at_most(covered(steps, stride), divided.hi.clone()), "the steps stay inside the loop"),
+        holds(at_most(build::int(0), steps.clone()), "the number of steps is not negative"),
         holds(build::binary(BinaryOp::Or, some_step, no_iteration), "there is a step wherever there is an iteration"),
         Question::Recompute { side: Side::Before, scope: at.clone(), within: overlap.clone() },
         // The bounds of a piece are read again in each step.

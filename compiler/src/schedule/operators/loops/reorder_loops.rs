@@ -7,7 +7,7 @@ use crate::analysis::solver::Solver;
 use crate::cursor::Editor;
 use crate::cursor::path::{Path, Step};
 use crate::diagnostic::Refusal;
-use crate::loop_ir::{LoopMode, Proc, visit};
+use crate::loop_ir::{BinaryOp, LoopMode, Proc, build, visit};
 use crate::schedule::target::{Loop, exchange};
 use crate::schedule::{Arguments, Help, Kind, Obligation, Operator, Parameter, Proposal, Returned};
 
@@ -64,7 +64,19 @@ pub(in crate::schedule::operators) fn interchange(
         let message = format!("the bounds of the loop over `{}` depend on `{}`", inner.iter, outer.iter);
         return Err(arguments.scheduling(message));
     }
-    let mut questions = vec![Question::Interchange { side: Side::Before, outer: at.clone() }];
+    let mut questions = vec![
+        Question::Interchange { side: Side::Before, outer: at.clone() },
+        // That the outer loop has an iteration may be all that shows it inside.
+        Question::Holds {
+            side: Side::After,
+            at: at.clone(),
+            cond: build::binary(BinaryOp::Le, inner.lo.clone(), inner.hi.clone()),
+            what: format!(
+                "the extent of the loop over `{}` is not negative outside the one over `{}`",
+                inner.iter, outer.iter
+            ),
+        },
+    ];
     let inner_now = at.child(Step::Body(0));
     for (mode, scope) in [(outer.mode, &inner_now), (inner.mode, at)] {
         if mode == LoopMode::Par {
