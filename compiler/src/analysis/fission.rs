@@ -11,7 +11,7 @@ use crate::analysis::mutation;
 use crate::analysis::overlap;
 use crate::analysis::solver::Solver;
 use crate::analysis::stationary;
-use crate::analysis::steady::{steady, without};
+use crate::analysis::steady::{set_anew, steady, without};
 use crate::cursor::path::{self, Path, Step};
 use crate::loop_ir::{Block, Proc, StmtKind, configuration, visit};
 use crate::symbol::Sym;
@@ -42,7 +42,8 @@ pub(crate) fn fission(proc: &Proc, scope: &Path, split: usize, solver: &mut Solv
     let Halves { whole, first: all_a, second: all_b } = halves(scope, looped.body, split, &inside, solver);
     let mut within = facts.clone();
     bounds(&facts, looped, looped.iter).into_iter().for_each(|formula| within.add(formula));
-    let fields = steady(looped.body, &[looped.iter], &whole, &inside.scope, &within, solver);
+    let mut fields = steady(looped.body, &[looped.iter], &whole, &inside.scope, &within, solver);
+    fields.extend(set_anew(looped.body, (&all_a, &all_b), &within, solver));
     let (a, b) = (without(&all_a, &fields), without(&all_b, &fields));
     let (later, fresh) = a.of_other_iteration(&[looped.iter]);
     let Some(next) = fresh.first() else { return Err(misplaced("the iterator")) };

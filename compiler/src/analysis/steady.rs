@@ -47,6 +47,31 @@ pub(crate) fn steady(
     found
 }
 
+/// The fields, as roots of cells, that each half of a body sets before it reads them, and that the second half surely sets.
+///
+/// Neither half sees what the other one left, and the last write is one of the second half, whether the halves alternate or all runs
+/// of the first half come before. `facts` hold in an iteration.
+pub(crate) fn set_anew(
+    body: &Block,
+    (first, second): (&Effects, &Effects),
+    facts: &Facts,
+    solver: &mut Solver,
+) -> BTreeSet<Sym> {
+    if !body.summary().config.writes {
+        return BTreeSet::new();
+    }
+    let fields = Touched::by_block(body).writes.into_iter().map(|field| field.symbol());
+    let anew = |symbol: &Sym| {
+        let finds_own_in = |half: &Effects, solver: &mut Solver| {
+            let reads: Vec<&Cell> = half.of_root(symbol).filter(|cell| cell.kind == AccessKind::Read).collect();
+            reads.iter().all(|read| finds_own(read, half, facts, solver))
+        };
+        let sets = overlap::impossible(facts, overlap::unwritten(second, symbol, &[]), solver) == Verified::Yes;
+        sets && finds_own_in(first, solver) && finds_own_in(second, solver)
+    };
+    fields.filter(anew).collect()
+}
+
 /// The effects without what they do to these roots.
 pub(crate) fn without(effects: &Effects, roots: &BTreeSet<Sym>) -> Effects {
     let mut left = effects.clone();

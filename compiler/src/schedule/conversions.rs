@@ -5,7 +5,8 @@ use crate::diagnostic::Refusal;
 use crate::hardware::precision::Precision;
 use crate::loop_ir::computation;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{Expr, ExprKind, Proc, StmtKind, visit};
+use crate::loop_ir::statement::StmtNode;
+use crate::loop_ir::{Const, Expr, ExprKind, Proc, StmtKind, visit};
 use crate::schedule::operator::Arguments;
 use crate::schedule::reads::precisions;
 use crate::schedule::target::Write;
@@ -50,7 +51,12 @@ pub fn refuse_other_arithmetic(
 /// Whether the statement around a place reads several precisions.
 fn mixes(proc: &Proc, place: &Path) -> bool {
     let stmt = place.statement().and_then(|at| path::stmt(proc, &at));
-    let rhs = stmt.and_then(|stmt| match &stmt.kind {
+    let rhs = stmt.and_then(|stmt| right_side(stmt));
+    rhs.is_some_and(|rhs| computation::disagreement(rhs, &Declarations::of(proc)).is_some())
+}
+
+fn right_side(stmt: &StmtNode) -> Option<&Expr> {
+    match &stmt.kind {
         StmtKind::Assign { rhs, .. } | StmtKind::Reduce { rhs, .. } | StmtKind::WriteConfig { rhs, .. } => Some(rhs),
         StmtKind::Pass
         | StmtKind::If { .. }
@@ -58,22 +64,74 @@ fn mixes(proc: &Proc, place: &Path) -> bool {
         | StmtKind::Alloc { .. }
         | StmtKind::Window { .. }
         | StmtKind::Call { .. } => None,
-    });
-    rhs.is_some_and(|rhs| computation::disagreement(rhs, &Declarations::of(proc)).is_some())
+    }
 }
 
 /// The precision of a name for a value whose operands are of `own`.
 ///
-/// C computes narrow integers as `int`. A value that is a whole right side, and stored as something else than narrow, is named as what it
-/// is computed as, so that nothing is cut off.
+/// C computes narrow integers as `int`. A value is named as what it is computed as, so that nothing is cut off, unless it is a whole
+/// right side that is stored as narrow; what is computed with it must then be computed as `int` too.
 pub fn precision_of_name(proc: &Proc, places: &[Path], bound: &Expr, own: Precision) -> Precision {
     let whole = |place: &Path| place.last() == Some(Step::Value);
-    let wide = own.is_narrow() && is_computed(bound) && places.iter().all(whole);
+    let as_int = |place: &Path| whole(place) || computes_as_int_without(proc, place, bound);
+    let wide = own.is_narrow() && is_computed(bound) && places.iter().all(as_int);
     let stored_alike = |place: &Path| target(proc, place) == Some(own);
     match wide && !places.iter().all(stored_alike) {
         true => Precision::I32,
         false => own,
     }
+}
+
+/// Whether a right side is of small literals and of nothing else than `bound`, which C computes alike as any integer of at most 32 bits.
+fn computes_as_int_without(proc: &Proc, place: &Path, bound: &Expr) -> bool {
+    let stmt = place.statement().and_then(|at| path::stmt(proc, &at));
+    stmt.and_then(|stmt| right_side(stmt)).is_some_and(|rhs| is_int_arithmetic(rhs, &|part| part == bound))
+}
+
+/// Whether an expression is arithmetic on small literals and on parts that `known` holds of. A literal that no integer precision has is
+/// another number in each, and functions take their arguments as they are declared.
+fn is_int_arithmetic(expr: &Expr, known: &dyn Fn(&Expr) -> bool) -> bool {
+    if known(expr) {
+        return true;
+    }
+    match &expr.kind {
+        ExprKind::Const(Const::Int(value)) => (0..=SMALL).contains(value),
+        ExprKind::Const(Const::Real(value)) => value.fract() == 0.0 && (0.0..=SMALL as f64).contains(value),
+        // Of a literal, it is the negative literal.
+        ExprKind::Neg(operand) => !matches!(operand.kind, ExprKind::Const(_)) && is_int_arithmetic(operand, known),
+        ExprKind::Binary { lhs, rhs, .. } => is_int_arithmetic(lhs, known) && is_int_arithmetic(rhs, known),
+        ExprKind::Const(Const::Bool(_))
+        | ExprKind::Read { .. }
+        | ExprKind::ReadConfig(_)
+        | ExprKind::Extern { .. }
+        | ExprKind::Window { .. }
+        | ExprKind::Stride { .. } => false,
+    }
+}
+
+/// The largest value of the narrowest precision.
+const SMALL: i64 = 127;
+
+/// Whether a value of narrow integers that was stored as `i32` may be computed where it is read: it is `int` in both places.
+pub fn is_kept_as_int(write: &Write, proc: &Proc) -> bool {
+    let declarations = Declarations::of(proc);
+    let read = precisions(&write.rhs, &declarations);
+    let narrow = !read.is_empty() && read.iter().all(|own| own.is_narrow());
+    let data = |part: &Expr| matches!(part.kind, ExprKind::Read { .. } | ExprKind::ReadConfig(_));
+    narrow && declarations.precision(&write.name) == Some(Precision::I32) && is_int_arithmetic(&write.rhs, &data)
+}
+
+/// Whether a statement that read `i32` still computes as `int` where it reads narrow integers instead, or both.
+pub fn computes_as_int(before: &Proc, after: &Proc, place: &Path) -> bool {
+    [before, after].iter().all(|proc| {
+        let declarations = Declarations::of(proc);
+        let int = |own: Precision| own == Precision::I32 || own.is_narrow();
+        let stmt = place.statement().and_then(|at| path::stmt(proc, &at));
+        let rhs = stmt.and_then(|stmt| right_side(stmt));
+        rhs.is_some_and(|rhs| {
+            is_int_arithmetic(rhs, &|part| computation::precision_of(part, &declarations).is_some_and(int))
+        })
+    })
 }
 
 fn is_computed(bound: &Expr) -> bool {

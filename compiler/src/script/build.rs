@@ -112,6 +112,15 @@ fn finish<'v>(
     target: &OwnedFrozenValue,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<KernelOutput> {
+    if scheduled.ir().instr.is_some() {
+        let message = format!(
+            "kernel `{}`: `{}` is an instruction, of which no function is made",
+            request.name,
+            scheduled.ir().name
+        );
+        let diagnostic = Diagnostic::error(codes::KERNEL, message);
+        return Err(failed(vec![diagnostic.hint("compose a proc that calls it")]));
+    }
     let trace = trace(&scheduled);
     let named = match *scheduled.ir().name == *request.name {
         true => scheduled,

@@ -212,6 +212,16 @@ fn a_kernel_without_a_schedule_is_its_algorithm() {
 }
 
 #[test]
+fn an_instruction_is_no_kernel() {
+    let sandbox = kernel("\"plain_a\"");
+    let lib = LIB.replace("return simplify(p)", "return make_instr(p, \"scale({x_data});\")");
+    sandbox.write("work/src/lib.exo", &lib);
+    let run = sandbox.run(&["build"]).exits(1);
+    run.says(&["error[E0601]", "kernel `scale`: `scale` is an instruction", "compose a proc that calls it"]);
+    assert!(!sandbox.exists("work/build"));
+}
+
+#[test]
 fn what_is_emulated_stands_beside_what_is_not() {
     let sandbox = kernel("\"plain_a\"");
     sandbox.run(&["build"]).exits(0).prints(&["build/plain_a/scale.c"]);

@@ -1,9 +1,10 @@
 //! Small immutable values: precisions, control-type words, memories, externs, formatted fragments, missing features.
 
 use allocative::Allocative;
+use starlark::environment::{Methods, MethodsBuilder};
 use starlark::eval::{Arguments, Evaluator};
-use starlark::starlark_simple_value;
 use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
+use starlark::{methods_static, starlark_module, starlark_simple_value};
 
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
 use crate::hardware::extern_function::ExternFunction;
@@ -11,6 +12,53 @@ use crate::hardware::memory::Memory;
 use crate::hardware::precision::Precision;
 use crate::schedule::Cursor;
 use crate::script::errors::refused;
+
+methods_static!(PRECISION_METHODS = precision_methods);
+methods_static!(WORD_METHODS = word_methods);
+methods_static!(MEMORY_METHODS = memory_methods);
+
+/// What Exo's `ExoType` answers, for a type of data.
+#[starlark_module]
+fn precision_methods(builder: &mut MethodsBuilder) {
+    fn is_numeric(this: &PrecisionValue) -> starlark::Result<bool> {
+        let _ = this;
+        Ok(true)
+    }
+
+    fn is_bool(this: &PrecisionValue) -> starlark::Result<bool> {
+        let _ = this;
+        Ok(false)
+    }
+
+    fn is_indexable(this: &PrecisionValue) -> starlark::Result<bool> {
+        let _ = this;
+        Ok(false)
+    }
+}
+
+/// The same for a type of control. Strides count as indexable, as there.
+#[starlark_module]
+fn word_methods(builder: &mut MethodsBuilder) {
+    fn is_numeric(this: &WordValue) -> starlark::Result<bool> {
+        let _ = this;
+        Ok(false)
+    }
+
+    fn is_bool(this: &WordValue) -> starlark::Result<bool> {
+        Ok(this.0 == "bool")
+    }
+
+    fn is_indexable(this: &WordValue) -> starlark::Result<bool> {
+        Ok(matches!(this.0, "size" | "index" | "int" | "stride"))
+    }
+}
+
+#[starlark_module]
+fn memory_methods(builder: &mut MethodsBuilder) {
+    fn name(this: &MemoryValue) -> starlark::Result<String> {
+        Ok(this.0.name().to_string())
+    }
+}
 
 /// A precision word such as `f32`.
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -25,6 +73,10 @@ impl std::fmt::Display for PrecisionValue {
 
 #[starlark_value(type = "precision")]
 impl<'v> StarlarkValue<'v> for PrecisionValue {
+    fn get_methods() -> Option<&'static Methods> {
+        Some(PRECISION_METHODS.methods())
+    }
+
     fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
         let word = other.unpack_str().is_some_and(|text| text == self.0.word());
         Ok(word || PrecisionValue::from_value(other).is_some_and(|other| other.0 == self.0))
@@ -49,6 +101,10 @@ impl std::fmt::Display for WordValue {
 
 #[starlark_value(type = "type_word")]
 impl<'v> StarlarkValue<'v> for WordValue {
+    fn get_methods() -> Option<&'static Methods> {
+        Some(WORD_METHODS.methods())
+    }
+
     fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
         let text = other.unpack_str().is_some_and(|text| text == self.0);
         Ok(text || WordValue::from_value(other).is_some_and(|other| other.0 == self.0))
@@ -68,6 +124,10 @@ impl std::fmt::Display for MemoryValue {
 
 #[starlark_value(type = "memory")]
 impl<'v> StarlarkValue<'v> for MemoryValue {
+    fn get_methods() -> Option<&'static Methods> {
+        Some(MEMORY_METHODS.methods())
+    }
+
     fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
         Ok(MemoryValue::from_value(other).is_some_and(|other| other.0 == self.0))
     }

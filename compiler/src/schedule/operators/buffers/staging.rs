@@ -13,7 +13,7 @@ pub(in crate::schedule::operators) enum Relation {
     Neither,
 }
 
-/// Where an access at a statement lies. Empty windows and accesses do not exist in the language.
+/// Where an access at a statement lies. An access has elements, and so has a window that something is staged for, which is asked.
 pub(in crate::schedule::operators) fn relate(
     proc: &Proc,
     at: &Path,

@@ -79,7 +79,7 @@ def f(scale: f32 @ DRAM, x: f32[8] @ DRAM):
             return Err(arguments.argument(format!("`{field}` has another precision than the expression")));
         }
         if let Some(wanted) = wanted {
-            if conversions::computed_in(proc, at).is_some_and(|own| own != wanted) {
+            if conversions::refuse_other_arithmetic(proc, at, value, wanted, arguments).is_err() {
                 return Err(arguments.argument(format!("`{field}` has another precision than the arithmetic around")));
             }
             conversions::refuse_narrowing(proc, at, value, wanted, arguments)?;

@@ -138,8 +138,11 @@ impl Inlining<'_> {
 
     /// Literals take the precision of what stands beside them, so a reader that has only them left may compute in another.
     fn check_arithmetic(&self, replaced: &Proc, reads: &[Path]) -> Result<(), Refusal> {
-        let other =
-            |read: &&Path| conversions::computed_in(self.proc, read) != conversions::computed_in(replaced, read);
+        let kept = conversions::is_kept_as_int(self.write, self.proc);
+        let other = |read: &&Path| {
+            let same = conversions::computed_in(self.proc, read) == conversions::computed_in(replaced, read);
+            !same && !(kept && conversions::computes_as_int(self.proc, replaced, read))
+        };
         match reads.iter().find(other) {
             Some(_) => {
                 self.refuse(format!("without `{}` a statement would compute in another precision", self.write.name))
@@ -151,7 +154,8 @@ impl Inlining<'_> {
     fn check_precision(&self) -> Result<(), Refusal> {
         let name = &self.write.name;
         let own = self.declarations.precision(name);
-        match precisions(&self.write.rhs, self.declarations).iter().any(|read| Some(*read) != own) {
+        let converts = precisions(&self.write.rhs, self.declarations).iter().any(|read| Some(*read) != own);
+        match converts && !conversions::is_kept_as_int(self.write, self.proc) {
             true => self.refuse(format!("the assignment to `{name}` converts between precisions")),
             false => Ok(()),
         }
