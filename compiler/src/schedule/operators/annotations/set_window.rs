@@ -9,9 +9,10 @@ use crate::cursor::Editor;
 use crate::cursor::path::Path;
 use crate::diagnostic::Refusal;
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::{ArgType, Proc, strides};
+use crate::loop_ir::{Arg, ArgType, BinaryOp, Expr, ExprKind, Proc, build, strides, visit};
 use crate::schedule::obligation::Relation;
 use crate::schedule::{Arguments, Default, Help, Kind, Obligation, Operator, Parameter, Proposal, Value};
+use crate::symbol::Sym;
 
 pub struct SetWindow;
 
@@ -72,11 +73,30 @@ impl Operator for SetWindow {
 /// Whether what a procedure computes may depend on the strides of an argument.
 ///
 /// Steps on the dense form may use the strides that it has, and nothing says so afterwards, so that two windows made of equal
-/// dense forms may differ for other strides. Where no stride is asked for, the values of the elements decide alone.
+/// dense forms may differ for other strides. Where no stride is asked for, the values of the elements decide alone. An assert can
+/// tie strides to sizes, of which the dense form then knows more; that the elements of the last dimension are adjacent ties nothing.
 fn sees_strides(proc: &Proc, at: usize) -> bool {
     let Some(arg) = proc.args.get(at) else { return true };
     let declarations = Declarations::of(proc);
-    let mut sees = false;
+    let mut sees = proc.preds.iter().any(|pred| asks_stride(pred, &arg.name) && !says_adjacent(pred, arg));
     strides::each_asked(&proc.body, &mut |asked| sees |= declarations.root(asked.name).as_ref() == Some(&arg.name));
     sees
+}
+
+fn asks_stride(pred: &Expr, arg: &Sym) -> bool {
+    let mut asks = false;
+    visit::each_expr(pred, &mut |node| asks |= matches!(&node.kind, ExprKind::Stride { name, .. } if name == arg));
+    asks
+}
+
+/// Whether an assert is `stride(x, last) == 1` and nothing else.
+fn says_adjacent(pred: &Expr, arg: &Arg) -> bool {
+    let ExprKind::Binary { op: BinaryOp::Eq, lhs, rhs } = &pred.kind else { return false };
+    let rank = match &arg.ty {
+        ArgType::Data(ty) => ty.rank(),
+        ArgType::Control(_) => return false,
+    };
+    let last = |e: &Expr| matches!(&e.kind, ExprKind::Stride { name, dim } if *name == arg.name && dim + 1 == rank);
+    let one = |e: &Expr| build::int_value(e) == Some(1);
+    (last(lhs) && one(rhs)) || (one(lhs) && last(rhs))
 }

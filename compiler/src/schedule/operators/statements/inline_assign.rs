@@ -141,7 +141,8 @@ impl Inlining<'_> {
         let kept = conversions::is_kept_as_int(self.write, self.proc);
         let other = |read: &&Path| {
             let same = conversions::computed_in(self.proc, read) == conversions::computed_in(replaced, read);
-            !same && !(kept && conversions::computes_as_int(self.proc, replaced, read))
+            let as_int = || kept && conversions::computes_as_int(self.proc, replaced, read);
+            !same && !as_int()
         };
         match reads.iter().find(other) {
             Some(_) => {
