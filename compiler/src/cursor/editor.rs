@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cursor::forward::Forward;
 use crate::cursor::path::{BlockPlace, GapPlace, Path, Step};
-use crate::loop_ir::{Access, Block, Expr, ExprKind, Proc, Stmt, StmtKind, build, configuration};
+use crate::loop_ir::{Access, ArgType, Block, Expr, ExprKind, Proc, Stmt, StmtKind, build, configuration};
 
 /// An edit named a place that is not in the working copy. A bug of the operator, reported as such.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,16 @@ impl Editor {
         }
         self.proc.args.remove(at);
         self.forward.push(Forward::DropArg(at));
+        Ok(())
+    }
+
+    /// Exchanges the two dimensions of a formal argument.
+    pub fn transpose_arg(&mut self, at: usize) -> EditResult {
+        match self.proc.args.get_mut(at).map(|arg| &mut arg.ty) {
+            Some(ArgType::Data(ty)) if ty.rank() == 2 => ty.shape.reverse(),
+            Some(ArgType::Data(_) | ArgType::Control(_)) | None => return Err(NoSuchPlace),
+        }
+        self.forward.push(Forward::TransposeArg(at));
         Ok(())
     }
 

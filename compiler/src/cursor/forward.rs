@@ -27,6 +27,8 @@ pub enum Forward {
     Restructure { path: Path, inside: Vec<(Vec<Step>, Vec<Step>)> },
     /// The argument list lost the given argument (positions after it shift).
     DropArg(usize),
+    /// The two dimensions of the given argument changed places.
+    TransposeArg(usize),
 }
 
 /// Where a place of the old tree is in the new one; `None` when it is gone.
@@ -50,7 +52,7 @@ fn carried_node(mut path: Path, step: &Forward) -> Option<Path> {
         Forward::Insert { parent, orelse, at, count } => (parent, *orelse, (*at, *at), at + count),
         Forward::Rewrite { dead } => return (!inside_of(dead, &path)).then_some(path),
         Forward::Restructure { path: at, .. } if !at.is_prefix_of(&path) || *at == path => return Some(path),
-        Forward::DropArg(_) => return node(&path, step),
+        Forward::DropArg(_) | Forward::TransposeArg(_) => return node(&path, step),
         Forward::Wrap { .. } | Forward::Unwrap { .. } | Forward::Move { .. } | Forward::Restructure { .. } => {
             return node(&path, step);
         }
@@ -147,6 +149,12 @@ pub fn node(path: &Path, step: &Forward) -> Option<Path> {
             Some((Step::ArgDim(arg, dim), rest)) => {
                 let arg = argument(*arg, step)?;
                 Some(Path::root().child(Step::ArgDim(arg, *dim)).join(rest))
+            }
+            Some(_) | None => Some(path.clone()),
+        },
+        Forward::TransposeArg(changed) => match path.0.split_first() {
+            Some((Step::ArgDim(arg, dim), rest)) if arg == changed => {
+                Some(Path::root().child(Step::ArgDim(*arg, 1usize.checked_sub(*dim)?)).join(rest))
             }
             Some(_) | None => Some(path.clone()),
         },

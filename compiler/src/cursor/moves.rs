@@ -234,7 +234,7 @@ fn touches(edit: &Forward, parent: &Path, orelse: bool) -> Vec<Touch> {
         Forward::Move { .. } => vec![Touch::Unclear],
         Forward::Rewrite { dead } => dead.iter().map(|path| below(path, parent, orelse)).collect(),
         Forward::Restructure { path, .. } => vec![below(path, parent, orelse)],
-        Forward::DropArg(_) => Vec::new(),
+        Forward::DropArg(_) | Forward::TransposeArg(_) => Vec::new(),
     }
 }
 

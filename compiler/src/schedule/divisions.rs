@@ -35,7 +35,13 @@ fn may_end_the_program(expr: &Expr) -> bool {
         if let ExprKind::Binary { op: BinaryOp::Div | BinaryOp::Mod, rhs, .. } = &node.kind
             && node.ty == Ty::Data
         {
-            found |= !matches!(&rhs.kind, ExprKind::Const(Const::Int(value)) if !matches!(value, 0 | -1));
+            let harmless = match &rhs.kind {
+                ExprKind::Const(Const::Int(value)) => !matches!(value, 0 | -1),
+                // A literal is an integer of the precision that it stands in.
+                ExprKind::Const(Const::Real(value)) => value.fract() == 0.0 && !(-1.0..=0.0).contains(value),
+                _ => false,
+            };
+            found |= !harmless;
         }
     });
     found

@@ -85,9 +85,7 @@ def f(A: f32[8, 4] @ DRAM, x: f32[8] @ DRAM):
         changes.apply(&mut editor).map_err(|gone| arguments.bug(gone))?;
         let header = editor.header();
         header.preds = header.preds.iter().map(|pred| strides_swapped(pred, name)).collect();
-        if let Some(ArgType::Data(ty)) = header.args.get_mut(*position).map(|arg| &mut arg.ty) {
-            ty.shape.reverse();
-        }
+        editor.transpose_arg(*position).map_err(|gone| arguments.bug(gone))?;
         sound(editor.proc(), arguments, solver)?;
         let obligation = Obligation::ByConstruction("the result is another procedure, checked as a definition");
         Ok(Proposal::related(editor, obligation, Relation::NewFamily))
