@@ -39,9 +39,9 @@ impl Operator for AutoliftAlloc {
             summary: "lift an allocation and keep one copy for each iteration",
             text: "Moves the allocation out of `n_lifts` loops or branches, as `lift_alloc` does. With `keep_dims = True` \
                 every loop that it leaves and whose iterator its contents depend on becomes a dimension: outermost in \
-                mode `row`, innermost in mode `col`, with the loop's upper bound as extent, or `size`. All accesses must \
-                stay inside, and `par` loops that it leaves must keep independent iterations. The cursor follows the \
-                allocation.",
+                mode `row`, innermost in mode `col`, with the loop's upper bound as extent (one more where that may be \
+                0), or `size`. All accesses must stay inside, and `par` loops that it leaves must keep independent \
+                iterations. The cursor follows the allocation.",
             example: "\
 @proc
 def f(x: f32[8, 4]):
@@ -64,14 +64,15 @@ def f(x: f32[8, 4] @ DRAM):
         }
     }
 
-    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, _: &mut Solver) -> Result<Proposal, Refusal> {
+    fn propose(&self, proc: &Arc<Proc>, arguments: &Arguments, solver: &mut Solver) -> Result<Proposal, Refusal> {
         let declared = Declared::find(proc, arguments, "alloc_cursor")?;
         let left = Left::find(proc, arguments, &declared)?;
         let mut dims = Vec::new();
         if arguments.bool("keep_dims")? {
             let depends = dependencies(&path::block(proc, &declared.scope).unwrap_or_default(), &declared.name);
             for (iter, hi) in left.loops.iter().filter(|(iter, _)| depends.contains(iter)) {
-                dims.push((build::index(iter), extent(arguments, iter, hi)?));
+                let runs = |hi: &Expr| surely_positive(proc, &left.target, hi, solver);
+                dims.push((build::index(iter), extent(arguments, iter, hi, runs)?));
             }
         }
         // Loops were met from the inside out.
@@ -153,8 +154,25 @@ fn questions(declared: &Declared, left: &Left, shape: &[Expr], reshaped: bool) -
     questions
 }
 
-fn extent(arguments: &Arguments, iter: &Sym, hi: &Expr) -> Result<Expr, Refusal> {
-    let Value::Int(size) = arguments.get("size")? else { return Ok(hi.clone()) };
+/// Whether the upper bound of a loop is positive where the allocation goes.
+fn surely_positive(proc: &Proc, target: &Path, hi: &Expr, solver: &mut Solver) -> bool {
+    let cond = build::less(build::int(0), hi.clone());
+    Question::Holds { side: Side::Before, at: target.clone(), cond, what: String::new() }.holds(proc, proc, solver)
+}
+
+/// The extent of the dimension that a loop becomes. A loop that may have no iteration gives one element more: extents are positive.
+fn extent(
+    arguments: &Arguments,
+    iter: &Sym,
+    hi: &Expr,
+    surely_positive: impl FnOnce(&Expr) -> bool,
+) -> Result<Expr, Refusal> {
+    let Value::Int(size) = arguments.get("size")? else {
+        return Ok(match build::int_value(hi).is_some() || surely_positive(hi) {
+            true => hi.clone(),
+            false => build::add(hi.clone(), build::int(1)),
+        });
+    };
     match build::int_value(hi) {
         Some(hi) if hi > *size => {
             Err(arguments.scheduling(format!("loop `{iter}` runs up to {hi}, which is more than {size}")))
