@@ -1,13 +1,11 @@
 //! Asserts of a callee as formulas about its caller's values.
 
-use std::collections::BTreeSet;
-
 use crate::analysis::callees::Binding;
 use crate::analysis::formula::Formula;
 use crate::analysis::lift;
 use crate::analysis::linear::{Linear, Var};
 use crate::loop_ir::declarations::Declarations;
-use crate::loop_ir::substitute::map_expr;
+use crate::loop_ir::substitute::{Substitution, map_expr, substitute};
 use crate::loop_ir::{ArgType, Control, Expr, ExprKind, Proc, Ty, build, visit};
 use crate::symbol::Sym;
 
@@ -83,25 +81,19 @@ struct Given {
 
 impl Given {
     fn set_apart(&mut self, value: &Expr) -> Expr {
-        let mut used = BTreeSet::new();
-        visit::expr_symbols(value, &mut used);
-        let fresh: Vec<(Sym, Sym)> = used.into_iter().map(|symbol| (symbol.renewed(), symbol)).collect();
-        let set_apart = map_expr(value, &mut |node| match &node.kind {
-            ExprKind::Read { name, idx } if idx.is_empty() => {
-                let (new, _) = fresh.iter().find(|(_, symbol)| symbol == name)?;
-                Some(build::expr(ExprKind::Read { name: new.clone(), idx: Vec::new() }, node.ty, &node.span))
+        let mut apart = Substitution::new();
+        visit::each_expr(value, &mut |node| {
+            if let ExprKind::Read { name, idx } = &node.kind
+                && idx.is_empty()
+                && !apart.contains_key(name)
+            {
+                let fresh = name.renewed();
+                let read = ExprKind::Read { name: fresh.clone(), idx: Vec::new() };
+                apart.insert(name.clone(), build::expr(read, node.ty, &node.span));
+                self.symbols.push((fresh, name.clone()));
             }
-            ExprKind::Read { .. }
-            | ExprKind::Const(_)
-            | ExprKind::ReadConfig(_)
-            | ExprKind::Neg(_)
-            | ExprKind::Binary { .. }
-            | ExprKind::Extern { .. }
-            | ExprKind::Window { .. }
-            | ExprKind::Stride { .. } => None,
         });
-        self.symbols.extend(fresh);
-        set_apart
+        substitute(value, &apart)
     }
 
     fn value(&self, var: &Var) -> Option<Linear> {
