@@ -44,6 +44,8 @@ pub struct CheckReport {
     pub waived: Vec<Waiver>,
     /// Every piece of raw C in the modules (templates, globals, and the source of C-producing functions), in order.
     pub raw_c: Vec<String>,
+    /// What the modules offer to others, one line each: see `script/offers.rs`.
+    pub offers: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

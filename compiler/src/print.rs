@@ -124,6 +124,11 @@ impl Names {
         }
     }
 
+    /// The parameters of a proc as written between the parentheses.
+    pub fn parameters(&self, proc: &Proc) -> String {
+        proc.args.iter().map(|arg| self.arg(arg)).collect::<Vec<_>>().join(", ")
+    }
+
     fn arg(&self, arg: &Arg) -> String {
         let name = self.get(&arg.name);
         match &arg.ty {
@@ -283,6 +288,13 @@ pub fn proc(proc: &Proc) -> String {
     Printer::new(proc, None).whole()
 }
 
+/// The statements of the proc, without its head and asserts.
+pub fn body(proc: &Proc) -> String {
+    let mut printer = Printer::new(proc, None);
+    printer.block(&proc.body, &Path::root(), false, 0);
+    printer.lines.join("\n")
+}
+
 /// The proc as text with a place marked as Exo marks it. Expressions are marked at their statement.
 pub fn marked(proc: &Proc, place: &Place) -> String {
     Printer::new(proc, Some(place)).whole()
@@ -319,8 +331,7 @@ impl<'a> Printer<'a> {
     }
 
     fn whole(mut self) -> String {
-        let args: Vec<String> = self.proc.args.iter().map(|arg| self.names.arg(arg)).collect();
-        self.lines.push(format!("def {}({}):", self.proc.name, args.join(", ")));
+        self.lines.push(format!("def {}({}):", self.proc.name, self.names.parameters(self.proc)));
         if let Some(instr) = &self.proc.instr {
             for (at, line) in instr.template.lines().enumerate() {
                 let lead = if at == 0 { "    # @instr " } else { "    #        " };

@@ -12,6 +12,7 @@ pub(crate) mod hooks;
 pub(crate) mod host;
 pub(crate) mod load;
 pub(crate) mod manual;
+pub(crate) mod offers;
 pub(crate) mod prelude;
 pub(crate) mod quote;
 pub(crate) mod report;

@@ -40,7 +40,7 @@ pub(crate) struct Verdict {
     pub(crate) c_modules: Vec<String>,
     /// BLAKE3 over all raw C; `None` without any.
     pub(crate) raw_c_digest: Option<String>,
-    /// What the modules offer to others: `MODULE KIND SIGNATURE`, and `MODULE requires NAME: ASSERT` for procs.
+    /// What the modules offer to others, as the compiler's `CheckReport` has it.
     pub(crate) offers: Vec<String>,
     /// Tests, or parts of tests, that were not run, with the reason.
     pub(crate) skipped: Vec<String>,

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use exo_compiler::diagnostic::Diagnostic;
-use exo_compiler::pipeline::{Compilation, ItemKind, Limits, TestOutcome, TestResult, outline};
+use exo_compiler::pipeline::{Compilation, Limits, TestOutcome, TestResult};
 use exo_compiler::source::ModuleId;
 use exo_compiler::world::World;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -169,7 +169,7 @@ fn examine(
         waived: report.waived.iter().map(ToString::to_string).collect(),
         raw_c: report.raw_c.len(),
         raw_c_digest: raw_c_digest(&report.raw_c),
-        offers: offers(world, sources),
+        offers: report.offers,
         skipped: Vec::new(),
     };
     for test in tests {
@@ -186,28 +186,6 @@ fn examine(
         }
     }
     Ok(Answer::Verified(Box::new(verdict)))
-}
-
-/// What the modules offer to others, by their text; what does not parse was refused before.
-fn offers(world: &DiskWorld, sources: &[ModuleId]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for id in sources {
-        let Ok(Ok(outline)) = world.source(id).map(|file| outline(&file)) else { continue };
-        for item in outline.items {
-            let (module, name) = (&id.path, &item.name);
-            lines.push(match item.kind {
-                ItemKind::Function => format!("{module} function {}", item.signature),
-                ItemKind::Proc => format!("{module} proc {}", item.signature),
-                ItemKind::Instruction => format!("{module} instruction {}", item.signature),
-                ItemKind::Config => format!("{module} config {name}"),
-                // How a value is made is nobody's business.
-                ItemKind::Value => format!("{module} value {name}"),
-            });
-            lines.extend(item.asserts.iter().map(|assert| format!("{module} requires {name}: {assert}")));
-        }
-    }
-    lines.sort();
-    lines
 }
 
 /// The modules whose whole text counts as raw C.

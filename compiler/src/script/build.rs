@@ -225,13 +225,8 @@ pub(crate) fn compile(
 }
 
 fn exported_procs(module: &FrozenModule) -> Vec<Procedure> {
-    let all = module.get_any_visibility("__all__").ok();
-    let listed = all.as_ref().and_then(|(value, _)| ListRef::from_value(value.value()));
-    let names = match listed {
-        Some(list) => list.content().iter().filter_map(|value| value.unpack_str()).map(str::to_string).collect(),
-        None => load::exports(module),
-    };
-    names
+    load::listed(module)
+        .unwrap_or_else(|| load::exports(module))
         .iter()
         .filter_map(|name| module.get(name).ok())
         .filter_map(|value| ProcedureValue::from_value(value.value()).map(|procedure| procedure.0.clone()))

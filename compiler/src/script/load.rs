@@ -10,6 +10,7 @@ use starlark::environment::{FrozenModule, Module};
 use starlark::eval::{Evaluator, FileLoader};
 use starlark::syntax::{AstModule, Dialect};
 use starlark::values::FrozenHeapName;
+use starlark::values::list::ListRef;
 
 use crate::diagnostic::{Diagnostic, codes, nearest};
 use crate::profile::{Phase, during};
@@ -132,6 +133,13 @@ pub(crate) fn exports(module: &FrozenModule) -> Vec<String> {
     let mut names: Vec<String> = names.filter(|name| !name.starts_with('_')).collect();
     names.sort();
     names
+}
+
+/// The names of a module's `__all__`, if it has one.
+pub(crate) fn listed(module: &FrozenModule) -> Option<Vec<String>> {
+    let (all, _) = module.get_any_visibility("__all__").ok()?;
+    let list = ListRef::from_value(all.value())?;
+    Some(list.content().iter().filter_map(|value| value.unpack_str()).map(str::to_string).collect())
 }
 
 /// The message for an import that names nothing here. Code from Python and Exo imports what is no pack.

@@ -10,8 +10,8 @@ use crate::checks::{definition, fit, literals};
 use crate::contract::{CheckReport, InstructionSummary};
 use crate::diagnostic::Diagnostic;
 use crate::script::host::Host;
-use crate::script::load;
 use crate::script::testing::digest;
+use crate::script::{load, offers};
 use crate::source::ModuleId;
 
 /// Evaluates one module for what it prints.
@@ -66,6 +66,7 @@ fn describe(host: &Host, modules: &[ModuleId], report: &mut CheckReport) {
             report.raw_c.push(source.file.text.clone());
         }
     }
+    report.offers = offers::of(host, modules);
     let waived = record.waived.iter().filter(|(module, _)| module.as_ref().is_some_and(|id| modules.contains(id)));
     report.waived = waived.map(|(_, line)| line.clone()).collect();
 }

@@ -1,7 +1,8 @@
 //! How far a version must be raised, by what it offers and what the version before it offered.
 //!
 //! What is offered are lines (`MODULE function NAME(PARAMETERS)`, `MODULE requires NAME: ASSERT` and so on), which `exo` reads off the
-//! modules. What is gone or asks for more breaks users, and needs a major version; what is new, or asks for less, needs a minor one.
+//! modules. What is gone, asks for more, has a wider effect, or is an instruction with another body breaks users, and needs a major
+//! version; what is new, or asks for less, needs a minor one.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -68,20 +69,39 @@ struct Offer<'a> {
     head: &'a str,
     /// The text between the parentheses.
     parameters: &'a str,
-    /// For a precondition: of what.
-    condition_of: Option<&'a str>,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line<'a> {
+    /// Something can be used.
+    Offer(Offer<'a>),
+    /// Callers of a proc must see to this.
+    Requires { module: &'a str, name: &'a str },
+    /// All that a proc does to its arguments and to configuration state.
+    Effects { module: &'a str, name: &'a str, done: &'a str },
+    /// What an instruction does, by digest: `replace` looks for it.
+    Body { module: &'a str, name: &'a str, digest: &'a str },
+}
+
+impl<'a> Line<'a> {
+    fn of(line: &'a str) -> Self {
+        let mut words = line.splitn(3, ' ');
+        let (module, kind, rest) = (words.next(), words.next(), words.next());
+        let said = rest.and_then(|rest| rest.split_once(": "));
+        match (module, kind, said) {
+            (Some(module), Some("requires"), Some((name, _))) => Self::Requires { module, name },
+            (Some(module), Some("effects"), Some((name, done))) => Self::Effects { module, name, done },
+            (Some(module), Some("body"), Some((name, digest))) => Self::Body { module, name, digest },
+            (_, _, _) => Self::Offer(Offer::of(line)),
+        }
+    }
 }
 
 impl<'a> Offer<'a> {
     fn of(line: &'a str) -> Self {
-        let mut words = line.splitn(3, ' ');
-        let (_, kind, rest) = (words.next(), words.next(), words.next());
-        if kind == Some("requires") {
-            let of = rest.and_then(|rest| rest.split_once(": ")).map(|(name, _)| name);
-            return Self { head: line, parameters: "", condition_of: of };
-        }
         let (head, parameters) = line.split_once('(').unwrap_or((line, ""));
-        Self { head, parameters: parameters.strip_suffix(')').unwrap_or(parameters), condition_of: None }
+        Self { head, parameters: parameters.strip_suffix(')').unwrap_or(parameters) }
     }
 
     /// Whether the callers of `old` may call this too: it only has more parameters at its end, each with a default.
@@ -121,30 +141,61 @@ impl Required {
     pub(crate) fn by(old: &BTreeSet<String>, new: &BTreeSet<String>) -> Self {
         let mut required = Self { bump: Bump::Patch, because: Vec::new() };
         for line in old.difference(new) {
-            let gone = Offer::of(line);
-            if gone.condition_of.is_some() {
-                required.ask(Bump::Minor, format!("`{line}` is asked no more"));
-                continue;
-            }
-            match new.difference(old).map(|line| Offer::of(line)).find(|offer| offer.head == gone.head) {
-                None => required.ask(Bump::Major, format!("`{line}` is gone")),
-                Some(offer) if offer.extends(&gone) => required.ask(Bump::Minor, format!("`{line}` takes more")),
-                Some(_) => required.ask(Bump::Major, format!("`{line}` is called differently")),
+            match Line::of(line) {
+                Line::Offer(gone) => required.without(line, gone, new),
+                Line::Requires { .. } => required.ask(Bump::Minor, format!("`{line}` is asked no more")),
+                // Compared from the other side.
+                Line::Effects { .. } | Line::Body { .. } => {}
             }
         }
         for line in new.difference(old) {
-            let added = Offer::of(line);
-            let was_there = |head: &str| old.iter().any(|line| Offer::of(line).head == head);
-            match added.condition_of {
-                Some(name) if is_offered(old, line, name) => {
+            match Line::of(line) {
+                Line::Offer(added) if offers(old).any(|offer| offer.head == added.head) => {}
+                Line::Offer(_) => required.ask(Bump::Minor, format!("`{line}` is new")),
+                Line::Requires { module, name } if is_offered(old, module, name) => {
                     required.ask(Bump::Major, format!("`{line}` is asked of callers now"));
                 }
-                Some(_) => {}
-                None if was_there(added.head) => {}
-                None => required.ask(Bump::Minor, format!("`{line}` is new")),
+                Line::Requires { .. } => {}
+                Line::Effects { module, name, done } => required.with_effects(old, (module, name), done),
+                Line::Body { module, name, digest } => required.with_body(old, (module, name), digest),
             }
         }
         required
+    }
+
+    /// An offer that is not there as it was.
+    fn without(&mut self, line: &str, gone: Offer<'_>, new: &BTreeSet<String>) {
+        match offers(new).find(|offer| offer.head == gone.head) {
+            None => self.ask(Bump::Major, format!("`{line}` is gone")),
+            Some(offer) if offer.extends(&gone) => self.ask(Bump::Minor, format!("`{line}` takes more")),
+            Some(_) => self.ask(Bump::Major, format!("`{line}` is called differently")),
+        }
+    }
+
+    /// A proc that does something else than before; what it does no more breaks nobody.
+    fn with_effects(&mut self, old: &BTreeSet<String>, proc: (&str, &str), done: &str) {
+        let before = old.iter().find_map(|line| match Line::of(line) {
+            Line::Effects { module, name, done } if (module, name) == proc => Some(done),
+            _ => None,
+        });
+        // A version that was published before effects were read off says nothing of them.
+        let Some(before) = before else { return };
+        let before: BTreeSet<&str> = before.split(", ").collect();
+        for effect in done.split(", ").filter(|effect| *effect != "none" && !before.contains(effect)) {
+            self.ask(Bump::Major, format!("`{}` of `{}` {effect} now", proc.1, proc.0));
+        }
+    }
+
+    /// An instruction that means something else than before.
+    fn with_body(&mut self, old: &BTreeSet<String>, instruction: (&str, &str), digest: &str) {
+        let changed = old.iter().any(|line| match Line::of(line) {
+            Line::Body { module, name, digest: before } => (module, name) == instruction && before != digest,
+            _ => false,
+        });
+        if changed {
+            let (module, name) = instruction;
+            self.ask(Bump::Major, format!("the body of the instruction `{name}` of `{module}` is another"));
+        }
     }
 
     /// Notes a change; only those that ask for the most are kept.
@@ -159,12 +210,18 @@ impl Required {
     }
 }
 
+fn offers(lines: &BTreeSet<String>) -> impl Iterator<Item = Offer<'_>> {
+    lines.iter().filter_map(|line| match Line::of(line) {
+        Line::Offer(offer) => Some(offer),
+        Line::Requires { .. } | Line::Effects { .. } | Line::Body { .. } => None,
+    })
+}
+
 /// Whether the proc that a precondition is of was offered before, in the same module.
-fn is_offered(old: &BTreeSet<String>, condition: &str, name: &str) -> bool {
-    let module = condition.split(' ').next().unwrap_or_default();
+fn is_offered(old: &BTreeSet<String>, module: &str, name: &str) -> bool {
     ["proc", "instruction"].iter().any(|kind| {
         let head = format!("{module} {kind} {name}");
-        old.iter().any(|line| Offer::of(line).head == head)
+        offers(old).any(|offer| offer.head == head)
     })
 }
 
@@ -210,6 +267,36 @@ mod tests {
             both.to_string(),
             "this needs a major version: `lib requires f: n % 4 == 0` is asked of callers now"
         );
+    }
+
+    #[test]
+    fn a_wider_effect_breaks_callers_and_a_narrower_one_does_not() {
+        let f = "lib proc f(x: f32 @ DRAM, y: f32 @ DRAM)";
+        let (narrow, wide) = ("lib effects f: reads x, writes y", "lib effects f: reads x, writes Cfg.mode, writes y");
+        assert_eq!(required(&[f, narrow], &[f, narrow]).bump, Bump::Patch);
+        assert_eq!(required(&[f, wide], &[f, narrow]).bump, Bump::Patch);
+        assert_eq!(
+            required(&[f, narrow], &[f, wide]).to_string(),
+            "this needs a major version: `f` of `lib` writes Cfg.mode now"
+        );
+        assert_eq!(required(&[f, "lib effects f: none"], &[f, narrow]).bump, Bump::Major);
+        assert_eq!(required(&[f, narrow], &[f, "lib effects f: none"]).bump, Bump::Patch);
+        // Published before effects were read off, and new.
+        assert_eq!(required(&[f], &[f, wide]).bump, Bump::Patch);
+        assert_eq!(required(&[], &[f, wide]).bump, Bump::Minor);
+    }
+
+    #[test]
+    fn an_instruction_with_another_body_breaks_those_who_replace_by_it() {
+        let i = "lib instruction add(x: f32 @ DRAM)";
+        let (one, other) = ("lib body add: 11", "lib body add: 22");
+        assert_eq!(required(&[i, one], &[i, one]).bump, Bump::Patch);
+        assert_eq!(
+            required(&[i, one], &[i, other]).to_string(),
+            "this needs a major version: the body of the instruction `add` of `lib` is another"
+        );
+        assert_eq!(required(&[i], &[i, other]).bump, Bump::Patch);
+        assert_eq!(required(&[], &[i, other]).bump, Bump::Minor);
     }
 
     #[test]
