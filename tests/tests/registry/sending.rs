@@ -155,6 +155,8 @@ fn refusals_say_what_to_do() {
     let said = publish("1.2.1", "halide", &proc("assert n > 3\n    ")).exits(1);
     said.says(&["needs a major version: `lib requires f: n > 3` is asked of callers now"]);
     publish("2.0.0", "halide", &proc("assert n > 3\n    ")).exits(0).prints(&["at least a major version"]);
+    let reading = proc("assert n > 3\n    ").replace("x[i] = 0.0", "x[i] += 1.0");
+    publish("2.0.1", "halide", &reading).exits(1).says(&["needs a major version: `f` of `lib` reduces into x now"]);
 
     // What does not verify is shown as `exo check` shows it, and is not sent.
     let wrong = "@proc\ndef f(n: size, x: f32[n]):\n    for i in seq(0, n):\n        x[i + 1] = 0.0\n";
