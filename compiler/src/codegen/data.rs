@@ -113,7 +113,11 @@ fn literal(value: &Const, real: f64, precision: Precision) -> CExpr {
                 Const::Int(value) => *value,
                 Const::Real(_) | Const::Bool(_) => real as i64,
             };
-            return cast_literal(CExpr::Int(exact), precision);
+            // The minus is that of arithmetic, as in `-x`: it is not lost where the precision has no negative values.
+            return match exact < 0 && precision.is_unsigned() {
+                true => CExpr::Neg(Box::new(cast_literal(CExpr::Int(exact.saturating_neg()), precision))),
+                false => cast_literal(CExpr::Int(exact), precision),
+            };
         }
     };
     if negative { CExpr::Neg(Box::new(magnitude)) } else { magnitude }

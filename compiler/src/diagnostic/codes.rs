@@ -121,6 +121,8 @@ codes! {
         "An archive or an installed file is not what the index or the lockfile recorded: damaged on disk, or changed by someone. `exo cache verify --repair` removes damaged entries of the cache; the next install makes them again.";
     PACKAGE = "E0610", "pack is not ready to be published",
         "Something that a published pack must have is missing, or something is in it that others must not see or cannot get: no README of its own, no description, no licence as an SPDX expression, a dependency without a version, a text that looks like a password or a token. Each is listed with its file and line; `exo package --list` shows what would be in the archive.";
+    TARGET = "E0611", "target asks for more than a machine",
+        "The `cc(...)` of a target chooses the code that a compiler makes: machine, language, optimisation, definitions. Your own compiler runs with it, so a flag that would load a plugin, read or write another file, or run another program is refused, and so is any compiler but gcc and clang. Such flags belong into the build that compiles the C.";
 }
 
 /// The entry of a code, given as text (`E0302`, any case).

@@ -97,8 +97,11 @@ impl Domain for Rounded {
 
     fn literal(&self, literal: Const, precision: Precision) -> MachineValue {
         match literal {
+            // The minus of a literal is that of arithmetic, which does not wrap where C computes it as `int`.
+            Const::Int(value) if value < 0 && precision.is_unsigned() => {
+                self.negated(&convert(MachineValue::Int(value.saturating_neg()), precision), precision)
+            }
             Const::Int(value) => convert(MachineValue::Int(value), precision),
-            // The minus of a literal is that of arithmetic, which wraps where the precision has no negative values.
             Const::Real(value) if value < 0.0 && precision.is_unsigned() => {
                 self.negated(&convert(MachineValue::Float(-value), precision), precision)
             }

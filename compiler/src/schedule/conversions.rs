@@ -74,7 +74,7 @@ fn right_side(stmt: &StmtNode) -> Option<&Expr> {
 pub fn precision_of_name(proc: &Proc, places: &[Path], bound: &Expr, own: Precision) -> Precision {
     let whole = |place: &Path| place.last() == Some(Step::Value);
     let as_int = |place: &Path| whole(place) || computes_as_int_without(proc, place, bound);
-    let wide = own.is_narrow() && is_computed(bound) && places.iter().all(as_int);
+    let wide = own.is_narrow() && is_computed(bound, own) && !calls_with_literals(bound) && places.iter().all(as_int);
     let stored_alike = |place: &Path| target(proc, place) == Some(own);
     match wide && !places.iter().all(stored_alike) {
         true => Precision::I32,
@@ -88,17 +88,17 @@ fn computes_as_int_without(proc: &Proc, place: &Path, bound: &Expr) -> bool {
     stmt.and_then(|stmt| right_side(stmt)).is_some_and(|rhs| is_int_arithmetic(rhs, &|part| part == bound))
 }
 
-/// Whether an expression is arithmetic on small literals and on parts that `known` holds of. A literal that no integer precision has is
-/// another number in each, and functions take their arguments as they are declared.
+/// Whether an expression is arithmetic on small literals and on parts that `known` holds of. A literal that the narrowest precision does
+/// not have is another number in each, and functions take their arguments as they are declared.
 fn is_int_arithmetic(expr: &Expr, known: &dyn Fn(&Expr) -> bool) -> bool {
     if known(expr) {
         return true;
     }
     match &expr.kind {
-        ExprKind::Const(Const::Int(value)) => (0..=SMALL).contains(value),
-        ExprKind::Const(Const::Real(value)) => value.fract() == 0.0 && (0.0..=SMALL as f64).contains(value),
-        // Of a literal, it is the negative literal.
-        ExprKind::Neg(operand) => !matches!(operand.kind, ExprKind::Const(_)) && is_int_arithmetic(operand, known),
+        // The minus of a negative literal is that of arithmetic.
+        ExprKind::Const(Const::Int(value)) => (-SMALL..=SMALL).contains(value),
+        ExprKind::Const(Const::Real(value)) => value.fract() == 0.0 && value.abs() <= SMALL as f64,
+        ExprKind::Neg(operand) => is_int_arithmetic(operand, known),
         ExprKind::Binary { lhs, rhs, .. } => is_int_arithmetic(lhs, known) && is_int_arithmetic(rhs, known),
         ExprKind::Const(Const::Bool(_))
         | ExprKind::Read { .. }
@@ -134,8 +134,31 @@ pub fn computes_as_int(before: &Proc, after: &Proc, place: &Path) -> bool {
     })
 }
 
-fn is_computed(bound: &Expr) -> bool {
-    matches!(bound.kind, ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. })
+/// Whether a value may be none of its precision: the minus of a negative literal is arithmetic, too.
+fn is_computed(bound: &Expr, own: Precision) -> bool {
+    match &bound.kind {
+        ExprKind::Neg(_) | ExprKind::Binary { .. } | ExprKind::Extern { .. } => true,
+        ExprKind::Const(Const::Int(value)) => *value < 0 && own.is_unsigned(),
+        ExprKind::Const(Const::Real(value)) => *value < 0.0 && own.is_unsigned(),
+        ExprKind::Const(Const::Bool(_))
+        | ExprKind::Read { .. }
+        | ExprKind::ReadConfig(_)
+        | ExprKind::Window { .. }
+        | ExprKind::Stride { .. } => false,
+    }
+}
+
+/// Whether a function is called with literals only, which have the precision that the result is stored in.
+fn calls_with_literals(bound: &Expr) -> bool {
+    let mut found = false;
+    visit::each_expr(bound, &mut |part| found |= matches!(part.kind, ExprKind::Extern { .. }) && !reads_data(part));
+    found
+}
+
+fn reads_data(expr: &Expr) -> bool {
+    let mut found = false;
+    visit::each_expr(expr, &mut |part| found |= matches!(part.kind, ExprKind::Read { .. } | ExprKind::ReadConfig(_)));
+    found
 }
 
 /// The precision that a right side is stored in.
@@ -159,7 +182,7 @@ pub fn refuse_narrowing(
     precision: Precision,
     arguments: &Arguments,
 ) -> Result<(), Refusal> {
-    if !precision.is_narrow() || !is_computed(bound) {
+    if !precision.is_narrow() || !is_computed(bound, precision) {
         return Ok(());
     }
     match target(proc, place) == Some(precision) {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use starlark::environment::FrozenModule;
 use starlark::eval::Evaluator;
-use starlark::values::dict::DictRef;
-use starlark::values::list::{AllocList, ListRef};
+use starlark::values::list::AllocList;
 use starlark::values::{OwnedFrozenValue, Value};
 
 use crate::codegen::Options;
@@ -18,9 +17,8 @@ use crate::script::errors::{failed, refused};
 use crate::script::host::Host;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::wording::kind;
-use crate::script::{c_text, load, report, testing};
+use crate::script::{c_text, load, machine, report, testing};
 use crate::source::ModuleId;
-use crate::world::CMachine;
 
 /// A name of a module that a kernel entry refers to.
 fn lookup(
@@ -82,7 +80,11 @@ fn schedule_kernel<'v>(
     let positional = [access(algorithm), access(target)];
     let named: Vec<(&str, Value<'v>)> =
         request.args.iter().map(|(name, value)| (name.as_str(), argument(value, eval))).collect();
-    let result = eval.eval_function(access(schedule), &positional, &named)?;
+    let host = Host::of(eval)?;
+    host.composing.set(true);
+    let result = eval.eval_function(access(schedule), &positional, &named);
+    host.composing.set(false);
+    let result = result?;
     let Some(scheduled) = ProcedureValue::from_value(result) else {
         let got = format!("a function that returned {}", kind(result.get_type()));
         let name = request.schedule.as_ref().map_or("", |(_, name)| name);
@@ -129,7 +131,7 @@ fn finish<'v>(
     let options =
         Options { header_name: format!("{}.h", request.name), emulate: request.emulate, checked: request.checked };
     let output = c_text::compile(&[named.ir().clone()], &options, eval).map_err(refused)?;
-    let (cc_flags, machine) = compiler_of(target.value());
+    let (cc_flags, machine) = machine::of(target.value()).map_err(|wrong| failed(vec![wrong]))?;
     Ok(KernelOutput {
         c: output.c,
         header: output.header,
@@ -144,33 +146,6 @@ fn finish<'v>(
         cc_triple: machine.triple,
         cc_features: machine.features,
     })
-}
-
-/// The compiler flags of a target, and its machine.
-pub(crate) fn compiler_of(target: Value<'_>) -> (Vec<String>, CMachine) {
-    let cc = report::field(target, "cc");
-    let texts = |name: &str| -> Vec<String> {
-        let list = cc.and_then(|cc| report::field(cc, name)).and_then(ListRef::from_value);
-        let texts = list.map(|list| list.content().iter().filter_map(|value| value.unpack_str()).map(str::to_string));
-        texts.map(Iterator::collect).unwrap_or_default()
-    };
-    let text = |name: &str| -> String {
-        let value = cc.and_then(|cc| report::field(cc, name)).and_then(|value| value.unpack_str());
-        value.unwrap_or_default().to_string()
-    };
-    let headers = cc.and_then(|cc| report::field(cc, "model")).and_then(DictRef::from_value);
-    let headers = headers.map(|headers| {
-        let pairs = headers.iter().filter_map(|(name, text)| Some((name.unpack_str()?, text.unpack_str()?)));
-        pairs.map(|(name, text)| (name.to_string(), text.to_string())).collect()
-    });
-    let machine = CMachine {
-        triple: text("triple"),
-        features: texts("features"),
-        compiler: text("compiler"),
-        cpu: text("cpu"),
-        model: headers.unwrap_or_default(),
-    };
-    (texts("flags"), machine)
 }
 
 /// The steps from the algorithm to a proc, oldest first.

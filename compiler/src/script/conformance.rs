@@ -30,7 +30,10 @@ pub(crate) fn run(
     filter: &dyn Fn(&str) -> bool,
     on_result: &mut dyn FnMut(TestResult),
 ) {
-    let machine = Machine::of(target.value());
+    let machine = match Machine::of(target.value()) {
+        Ok(machine) => machine,
+        Err(wrong) => return on_result(result("conformance".into(), Err(vec![wrong]), Record::default())),
+    };
     for instruction in instructions(target.value()) {
         let name = format!("conformance::{}", instruction.name);
         if !filter(&name) {

@@ -22,6 +22,7 @@ use crate::script::errors::{as_refusal, refused};
 use crate::script::extern_types;
 use crate::script::host::Host;
 use crate::script::quote::HostScope;
+use crate::script::raw_c;
 use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::quotes::{QuotedBlockValue, QuotedExprValue, SymbolValue};
@@ -119,7 +120,12 @@ impl<'v> StarlarkValue<'v> for DefineValue {
         };
         drop(span);
         match result {
-            Ok(procedure) => Ok(eval.heap().alloc(ProcedureValue(procedure))),
+            Ok(procedure) => {
+                if procedure.ir().instr.is_some() {
+                    raw_c::note_instruction(host, procedure.ir(), Some(&self.module))?;
+                }
+                Ok(eval.heap().alloc(ProcedureValue(procedure)))
+            }
             // At the top level of a module nothing could catch the refusal, so the module goes on to the next one.
             Err(refusal) if eval.call_stack_count() <= TOP_LEVEL => {
                 host.record.borrow_mut().refused.push((self.module.clone(), refusal.clone()));

@@ -23,6 +23,7 @@ use crate::schedule::{Operator, Procedure, registry};
 use crate::script::errors::{failed, refused};
 use crate::script::load;
 use crate::script::quote::Quoting;
+use crate::script::raw_c::{self, Writer};
 use crate::script::values::configs::{ConfigFieldValue, ConfigValue};
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::procedure::ProcedureValue;
@@ -50,8 +51,10 @@ pub(crate) struct Record {
     pub runners: Vec<String>,
     /// Parts of tests that could not run here, with the reason.
     pub skipped: Vec<String>,
-    /// Sources of C-producing functions of memories and externs are part of their module's text; names only here.
-    pub memories: Vec<(ModuleId, String)>,
+    /// What carries a C template, with the module that was being evaluated.
+    pub instructions: Vec<(ModuleId, Arc<Proc>)>,
+    /// Memories and externs, whose functions write C. Those functions are part of a module's text; names only here.
+    pub writers: Vec<(ModuleId, Writer, String)>,
 }
 
 /// A module's text and, once its imports are known, its Starlark text.
@@ -94,6 +97,8 @@ pub(crate) struct Host {
     /// Host code that runs inside of definitions just now, innermost last.
     pub quoting: RefCell<Vec<Quoting>>,
     pub ticks: Cell<u64>,
+    /// Whether the schedule of a kernel is running: modules are evaluated then, and all their C is counted.
+    pub composing: Cell<bool>,
     /// The values of `prelude.star`.
     pub prelude: RefCell<Option<FrozenModule>>,
 }
@@ -112,6 +117,7 @@ impl Host {
             record: RefCell::default(),
             quoting: RefCell::default(),
             ticks: Cell::new(0),
+            composing: Cell::new(false),
             prelude: RefCell::new(None),
         }
     }
@@ -147,6 +153,9 @@ impl Host {
             }
             // Counted for the module that runs it, also where the code is another pack's, so that none counts for nobody.
             self.record.borrow_mut().waived.push((evaluated.clone(), waiver.clone()));
+        }
+        if result.ir().instr != procedure.ir().instr {
+            raw_c::note_instruction(self, result.ir(), None)?;
         }
         Ok(result)
     }

@@ -27,6 +27,7 @@ use crate::script::define::host_value;
 use crate::script::errors::{as_refusal, refused};
 use crate::script::hooks;
 use crate::script::host::Host;
+use crate::script::raw_c::{self, Writer};
 use crate::script::values::configs::{self, ConfigValue};
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::operator::OperatorValue;
@@ -289,10 +290,7 @@ fn natives(builder: &mut GlobalsBuilder) {
                 functions.insert(name, function);
             }
         }
-        let host = Host::of(eval)?;
-        if let Some(module) = host.loading.borrow().last() {
-            host.record.borrow_mut().memories.push((module.clone(), name.to_string()));
-        }
+        raw_c::note_functions(Host::of(eval)?, Writer::Memory, name)?;
         let value = eval.heap().alloc(MemoryValue(memory));
         hooks::remember(eval, value, functions);
         Ok(value)
@@ -338,6 +336,7 @@ fn natives(builder: &mut GlobalsBuilder) {
                 functions.insert(name, function);
             }
         }
+        raw_c::note_functions(Host::of(eval)?, Writer::Extern, name)?;
         let value = eval.heap().alloc(ExternValue(function));
         hooks::remember(eval, value, functions);
         Ok(value)

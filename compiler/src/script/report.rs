@@ -10,8 +10,9 @@ use crate::checks::{definition, fit, literals};
 use crate::contract::{CheckReport, InstructionSummary};
 use crate::diagnostic::Diagnostic;
 use crate::script::host::Host;
+use crate::script::raw_c::{self, Writer};
 use crate::script::testing::digest;
-use crate::script::{load, offers};
+use crate::script::{load, machine, offers};
 use crate::source::ModuleId;
 
 /// Evaluates one module for what it prints.
@@ -24,7 +25,12 @@ pub(crate) fn check(host: &Host, modules: &[ModuleId]) -> CheckReport {
     let mut report = CheckReport::default();
     for id in modules {
         match load::quiet_module(host, id) {
-            Ok(module) => report.targets.extend(targets(&module).into_iter().map(|(name, _)| name)),
+            Ok(module) => {
+                for (name, target) in targets(&module) {
+                    report.diagnostics.extend(machine::of(target.value()).err());
+                    report.targets.push(name);
+                }
+            }
             Err(diagnostics) => report.diagnostics.extend(diagnostics),
         }
     }
@@ -44,28 +50,21 @@ fn describe(host: &Host, modules: &[ModuleId], report: &mut CheckReport) {
         report.diagnostics.extend(definition::unwritten_reads(proc, &mut host.solver.borrow_mut()));
         report.diagnostics.extend(literals::wrapping(proc));
         report.diagnostics.extend(fit::warnings(proc));
-        if let Some(instr) = &proc.instr {
-            report.instructions.push(InstructionSummary {
-                name: proc.name.to_string(),
-                c_template: instr.template.clone(),
-                c_global: instr.global.clone(),
-            });
-            report.raw_c.push(instr.template.clone());
-            if !instr.global.is_empty() {
-                report.raw_c.push(instr.global.clone());
-            }
-        }
     }
     report.procs.sort();
     report.procs.dedup();
-    let memories = record.memories.iter().filter(|(module, _)| modules.contains(module));
-    report.memories = memories.map(|(_, name)| name.clone()).collect();
-    // A module that defines a memory or an extern writes C through its functions, so its whole text is raw C.
-    for id in modules.iter().filter(|id| record.memories.iter().any(|(module, _)| module == *id)) {
-        if let Some(source) = host.sources.borrow().get(&id.to_string()) {
-            report.raw_c.push(source.file.text.clone());
-        }
+    for (_, proc) in record.instructions.iter().filter(|(module, _)| modules.contains(module)) {
+        let Some(instr) = &proc.instr else { continue };
+        report.instructions.push(InstructionSummary {
+            name: proc.name.to_string(),
+            c_template: instr.template.clone(),
+            c_global: instr.global.clone(),
+        });
     }
+    let memories =
+        record.writers.iter().filter(|(module, writer, _)| *writer == Writer::Memory && modules.contains(module));
+    report.memories = memories.map(|(_, _, name)| name.clone()).collect();
+    report.raw_c = raw_c::of(host, modules);
     report.offers = offers::of(host, modules);
     let waived = record.waived.iter().filter(|(module, _)| module.as_ref().is_some_and(|id| modules.contains(id)));
     report.waived = waived.map(|(_, line)| line.clone()).collect();

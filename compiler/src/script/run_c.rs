@@ -19,7 +19,7 @@ use crate::loop_ir::{ArgType, Control, Proc};
 use crate::schedule::Procedure;
 use crate::script::errors::refused;
 use crate::script::host::Host;
-use crate::script::{build, c_failure, c_text};
+use crate::script::{c_failure, c_text, machine};
 use crate::world::{CMachine, CProgram, CRun};
 
 /// Runs of one proc when the test does not name sizes.
@@ -42,9 +42,11 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn of(target: Value<'_>) -> Self {
-        let (flags, runs_on) = build::compiler_of(target);
-        Machine { flags, runs_on }
+    /// # Errors
+    /// What [`machine::of`] refuses.
+    pub(crate) fn of(target: Value<'_>) -> Result<Self, Diagnostic> {
+        let (flags, runs_on) = machine::of(target)?;
+        Ok(Machine { flags, runs_on })
     }
 }
 
@@ -56,14 +58,15 @@ pub(crate) fn check<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<()> {
     let host = Host::of(eval)?;
+    let wrong = |diagnostic| refused(Refusal::new(RefusalKind::Argument, "check_c", diagnostic));
     if !crate::script::report::is_target(target) {
-        let diagnostic = Diagnostic::error(codes::ARGUMENT, "`check_c` needs a target as its second argument");
-        return Err(refused(Refusal::new(RefusalKind::Argument, "check_c", diagnostic)));
+        let message = "`check_c` needs a target as its second argument";
+        return Err(wrong(Diagnostic::error(codes::ARGUMENT, message)));
     }
-    let given = combinations(procedure.ir(), sizes).map_err(|message| {
-        refused(Refusal::new(RefusalKind::Argument, "check_c", Diagnostic::error(codes::ARGUMENT, message)))
-    })?;
-    let outcome = run(host, procedure.ir(), &Machine::of(target), &given, eval).map_err(refused)?;
+    let given =
+        combinations(procedure.ir(), sizes).map_err(|message| wrong(Diagnostic::error(codes::ARGUMENT, message)))?;
+    let machine = Machine::of(target).map_err(wrong)?;
+    let outcome = run(host, procedure.ir(), &machine, &given, eval).map_err(refused)?;
     let mut record = host.record.borrow_mut();
     match outcome {
         Outcome::Agreed { runner } => record.runners.push(runner),

@@ -97,8 +97,8 @@ pub(crate) fn conformance(
         });
     }
     let listed: Vec<_> = targets.iter().flat_map(|(_, target)| conformance::instructions(target.value())).collect();
-    let defined = host.record.borrow().defined.clone();
-    let own = defined.iter().filter(|(module, proc)| module.pack == id.pack && proc.instr.is_some());
+    let made = host.record.borrow().instructions.clone();
+    let own = made.iter().filter(|(module, _)| module.pack == id.pack);
     for (_, proc) in own.filter(|(_, proc)| !listed.iter().any(|known| known.name == proc.name)) {
         let name = format!("conformance::{}", proc.name);
         if filter(&name) {

@@ -1,0 +1,200 @@
+//! The C side of a target: which compiler, with which flags, and what runs its output.
+//!
+//! A pack says this, and the user's own compiler is run with it. So it is held to what tells about a machine: nothing here
+//! names a program, a file, or code that the compiler would load.
+
+use starlark::values::Value;
+use starlark::values::dict::DictRef;
+use starlark::values::list::ListRef;
+
+use crate::diagnostic::{Diagnostic, codes};
+use crate::script::report::field;
+use crate::world::CMachine;
+
+/// The flags and the machine of a target.
+///
+/// # Errors
+/// What `cc(...)` says reaches further than a machine.
+pub(crate) fn of(target: Value<'_>) -> Result<(Vec<String>, CMachine), Diagnostic> {
+    let name = field(target, "name").and_then(|name| name.unpack_str()).unwrap_or_default();
+    let cc = field(target, "cc");
+    let texts = |key: &str| -> Vec<String> {
+        let list = cc.and_then(|cc| field(cc, key)).and_then(ListRef::from_value);
+        let texts = list.map(|list| list.content().iter().filter_map(|value| value.unpack_str()).map(str::to_string));
+        texts.map(Iterator::collect).unwrap_or_default()
+    };
+    let text = |key: &str| -> String {
+        cc.and_then(|cc| field(cc, key)).and_then(|value| value.unpack_str()).unwrap_or_default().to_string()
+    };
+    let headers = cc.and_then(|cc| field(cc, "model")).and_then(DictRef::from_value);
+    let headers = headers.map(|headers| {
+        let pairs = headers.iter().filter_map(|(name, text)| Some((name.unpack_str()?, text.unpack_str()?)));
+        pairs.map(|(name, text)| (name.to_string(), text.to_string())).collect()
+    });
+    let machine = CMachine {
+        triple: text("triple"),
+        features: texts("features"),
+        compiler: text("compiler"),
+        cpu: text("cpu"),
+        model: headers.unwrap_or_default(),
+    };
+    let flags = texts("flags");
+    match objection(&flags, &machine) {
+        None => Ok((flags, machine)),
+        Some((what, hint)) => {
+            let message = format!("target `{name}` may not ask for {what}");
+            Err(Diagnostic::error(codes::TARGET, message).hint(hint))
+        }
+    }
+}
+
+/// What is no property of a machine, and what to do instead.
+fn objection(flags: &[String], machine: &CMachine) -> Option<(String, &'static str)> {
+    if let Some(flag) = flags.iter().find(|flag| !is_harmless(flag)) {
+        let hint = "flags of a target choose the machine, the language and the optimisation: `-m...`, `-O...`, `-std=...`, `-D...`, \
+                    `-f...` without a file, `-W...`, `-g`; others belong into the build that compiles the C";
+        return Some((format!("the compiler flag `{flag}`"), hint));
+    }
+    if !matches!(machine.compiler.as_str(), "" | "gcc" | "clang") {
+        return Some((format!("the compiler `{}`", machine.compiler), "`compiler` is \"gcc\" or \"clang\""));
+    }
+    let words = [("triple", &machine.triple), ("cpu", &machine.cpu)].into_iter();
+    let features = machine.features.iter().map(|feature| ("feature", feature));
+    let odd = words.chain(features).find(|(_, word)| !is_word(word));
+    odd.map(|(what, word)| (format!("the {what} `{word}`"), "it is a word of letters, digits and `_ . , = + -`"))
+}
+
+/// Whether a flag of gcc or clang changes only what code is made: none of these reads or writes a file that the flag names, or
+/// runs anything.
+fn is_harmless(flag: &str) -> bool {
+    let Some(rest) = flag.strip_prefix('-') else { return false };
+    if flag.chars().any(char::is_whitespace) {
+        return false;
+    }
+    let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    match rest.chars().next() {
+        // `-mllvm` hands the next word on.
+        Some('m') => rest != "mllvm" && !rest.contains('/'),
+        Some('O' | 'g') => plain(rest),
+        Some('D') => rest.len() > 1,
+        // `-Wl,`, `-Wa,` and `-Wp,` talk to other programs.
+        Some('W') => plain(rest.strip_suffix("=0").unwrap_or(rest)),
+        Some('f') => (plain(rest) || rest.starts_with("ffp-contract=")) && !loads_or_writes(rest),
+        Some('s') => rest
+            .strip_prefix("std=")
+            .is_some_and(|dialect| dialect.chars().all(|c| c.is_ascii_alphanumeric() || c == '+')),
+        Some('p') => rest == "pedantic" || rest == "pthread",
+        Some(_) | None => false,
+    }
+}
+
+/// Options of `-f` that load code or write files even without a `=`.
+fn loads_or_writes(rest: &str) -> bool {
+    [
+        "fplugin",
+        "fpass-plugin",
+        "fdump",
+        "fprofile",
+        "fuse",
+        "fopt-info",
+        "fsave",
+        "fcallgraph",
+        "fmodule",
+        "ftest-coverage",
+        "fstack-usage",
+    ]
+    .iter()
+    .any(|start| rest.starts_with(start))
+}
+
+fn is_word(word: &str) -> bool {
+    let starts = word.chars().next().is_none_or(|c| c.is_ascii_alphanumeric() || c == '+');
+    starts && word.chars().all(|c| c.is_ascii_alphanumeric() || "_.,=+-".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_that_choose_code_pass_and_those_that_reach_further_do_not() {
+        for flag in [
+            "-O3",
+            "-Os",
+            "-march=armv8.2-a+fp16",
+            "-mavx512f",
+            "-msve-vector-bits=512",
+            "-mcpu=apple-m1",
+            "-std=c11",
+            "-std=gnu++17",
+            "-ffast-math",
+            "-fno-math-errno",
+            "-ffp-contract=fast",
+            "-funroll-loops",
+            "-DN=4",
+            "-Wall",
+            "-Wno-unused",
+            "-g",
+        ] {
+            assert!(is_harmless(flag), "{flag}");
+        }
+        for flag in [
+            "",
+            "x.c",
+            "-fplugin=./a.so",
+            "-fplugin",
+            "-fpass-plugin=a.so",
+            "-Xclang",
+            "-load",
+            "-B.",
+            "-B/tmp",
+            "-wrapper",
+            "-specs=x",
+            "@file",
+            "-include",
+            "-I/tmp",
+            "-Wl,-rpath=x",
+            "-Wa,x",
+            "-Wp,-MD,x",
+            "-o",
+            "-ox",
+            "-x",
+            "-mllvm",
+            "-fuse-ld=./ld",
+            "-fprofile-use=x",
+            "-fdump-tree-all",
+            "-save-temps",
+            "-MD",
+            "-MF",
+            "-lfoo",
+            "-L.",
+            "-O3 -Xclang",
+            "-fmodule-mapper=|sh",
+            "-D",
+            "-T",
+            "-imacros",
+            "-idirafter",
+        ] {
+            assert!(!is_harmless(flag), "{flag}");
+        }
+    }
+
+    #[test]
+    fn compilers_and_words_are_held_to_a_form() {
+        let objects = |machine: CMachine| objection(&[], &machine).map(|(what, _)| what);
+        assert_eq!(objects(CMachine::default()), None);
+        let arm = CMachine {
+            triple: "aarch64-linux-gnu".into(),
+            cpu: "max,sve=on".into(),
+            compiler: "clang".into(),
+            ..CMachine::default()
+        };
+        assert_eq!(objects(arm), None);
+        let program = CMachine { compiler: "sh".into(), ..CMachine::default() };
+        assert_eq!(objects(program).as_deref(), Some("the compiler `sh`"));
+        let path = CMachine { triple: "../../bin/x".into(), ..CMachine::default() };
+        assert_eq!(objects(path).as_deref(), Some("the triple `../../bin/x`"));
+        let option = CMachine { cpu: "-plugin".into(), ..CMachine::default() };
+        assert_eq!(objects(option).as_deref(), Some("the cpu `-plugin`"));
+    }
+}

@@ -1,0 +1,231 @@
+//! C that packs write as text: what of it is counted, and for whom.
+//!
+//! Nothing proves such text, so that it must be seen: `exo add` and `exo audit` count it, and `Exo.lock` keeps a digest of it.
+//! Therefore all of it comes into being while a module is evaluated, which is when it is counted. A schedule that runs for
+//! somebody's kernel makes none any more.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, codes};
+use crate::loop_ir::Proc;
+use crate::script::errors::failed;
+use crate::script::host::Host;
+use crate::script::{load, machine, report};
+use crate::source::ModuleId;
+use crate::syntax::module;
+
+/// What writes C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writer {
+    Instruction,
+    Memory,
+    Extern,
+}
+
+impl Writer {
+    const fn word(self) -> &'static str {
+        match self {
+            Writer::Instruction => "instruction",
+            Writer::Memory => "memory",
+            Writer::Extern => "extern",
+        }
+    }
+}
+
+/// Notes an instruction for the module that is being evaluated, or else for `otherwise`.
+///
+/// # Errors
+/// A kernel is being composed.
+pub(crate) fn note_instruction(host: &Host, proc: &Arc<Proc>, otherwise: Option<&ModuleId>) -> starlark::Result<()> {
+    allowed(host, Writer::Instruction, &proc.name)?;
+    if let Some(module) = host.loading.borrow().last().or(otherwise) {
+        host.record.borrow_mut().instructions.push((module.clone(), proc.clone()));
+    }
+    Ok(())
+}
+
+/// Notes a memory or an extern, whose functions write C, for the module that is being evaluated.
+///
+/// # Errors
+/// A kernel is being composed.
+pub(crate) fn note_functions(host: &Host, writer: Writer, name: &str) -> starlark::Result<()> {
+    allowed(host, writer, name)?;
+    if let Some(module) = host.loading.borrow().last() {
+        host.record.borrow_mut().writers.push((module.clone(), writer, name.to_string()));
+    }
+    Ok(())
+}
+
+/// Refuses what nobody would count. The build fails, not the step: `attempt` in the very pack could hide a refusal.
+fn allowed(host: &Host, writer: Writer, name: &str) -> starlark::Result<()> {
+    if !host.composing.get() {
+        return Ok(());
+    }
+    let word = writer.word();
+    let message = format!("the schedule makes the {word} `{name}` while it runs, so that nobody has counted its C");
+    let hint =
+        format!("make the {word} at the top level of a module, and use it in the schedule; there `exo audit` sees it");
+    Err(failed(vec![Diagnostic::error(codes::TEMPLATE, message).hint(hint)]))
+}
+
+/// Every piece of raw C of some modules: templates and globals of instructions, compiler flags of targets, and the text of
+/// modules whose functions write C or may be called by those that do.
+pub(crate) fn of(host: &Host, modules: &[ModuleId]) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let record = host.record.borrow();
+    for (_, proc) in record.instructions.iter().filter(|(module, _)| modules.contains(module)) {
+        let Some(instr) = &proc.instr else { continue };
+        pieces.push(instr.template.clone());
+        pieces.extend(Some(instr.global.clone()).filter(|global| !global.is_empty()));
+    }
+    let mut reached = BTreeSet::new();
+    for (module, _, _) in record.writers.iter().filter(|(module, _, _)| modules.contains(module)) {
+        reach(host, module, &mut reached);
+    }
+    let sources = host.sources.borrow();
+    pieces.extend(reached.iter().filter_map(|id| Some(sources.get(&id.to_string())?.file.text.clone())));
+    pieces.extend(modules.iter().flat_map(|id| flags(host, id)));
+    pieces
+}
+
+/// A module and all that it imports: a function that writes C may call functions of any of them.
+fn reach(host: &Host, id: &ModuleId, reached: &mut BTreeSet<ModuleId>) {
+    if !reached.insert(id.clone()) {
+        return;
+    }
+    let file = host.sources.borrow().get(&id.to_string()).map(|source| source.file.clone());
+    let Some(Ok(split)) = file.map(|file| module::split(&file)) else { return };
+    for import in &split.imports {
+        if let Ok(target) = host.world.resolve(id, &import.module) {
+            reach(host, &target, reached);
+        }
+    }
+}
+
+/// What the targets of a module tell the C compiler, one text for each target that says anything.
+fn flags(host: &Host, id: &ModuleId) -> Vec<String> {
+    let Ok(module) = load::quiet_module(host, id) else { return Vec::new() };
+    let targets = report::targets(&module).into_iter();
+    let said = targets.filter_map(|(_, target)| machine::of(target.value()).ok()).map(|(flags, _)| flags.join(" "));
+    said.filter(|flags| !flags.is_empty()).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::contract::{CheckReport, KernelRequest, Limits};
+    use crate::diagnostic::Diagnostic;
+    use crate::pipeline::Compilation;
+    use crate::source::ModuleId;
+    use crate::world::MemoryWorld;
+
+    /// Runs on a thread whose stack is that of the compiler.
+    fn deep<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+        std::thread::Builder::new().stack_size(64 << 20).spawn(work).unwrap().join().unwrap()
+    }
+
+    fn world(modules: &[(&str, &str)]) -> (Arc<MemoryWorld>, Vec<ModuleId>) {
+        let ids: Vec<_> = modules.iter().map(|(path, _)| ModuleId::new("pack", path)).collect();
+        let world =
+            ids.iter().zip(modules).fold(MemoryWorld::new(), |world, (id, (_, text))| world.with(id.clone(), text));
+        (Arc::new(world), ids)
+    }
+
+    fn checked(modules: &[(&str, &str)]) -> CheckReport {
+        let (world, ids) = world(modules);
+        deep(move || Compilation::new(world, Limits::default(), None).check(&ids))
+    }
+
+    const COPY: &str = "
+@proc
+def copy4(y: [f32][4], x: [f32][4]):
+    for i in seq(0, 4):
+        y[i] = x[i]
+";
+
+    #[test]
+    fn instructions_count_however_they_are_made() {
+        let made = format!("{COPY}fast = make_instr(copy4, 'copy(&{{y_data}});', '#include <x.h>')\n");
+        let report = checked(&[("lib", &made)]);
+        assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
+        assert_eq!(report.raw_c, ["copy(&{y_data});", "#include <x.h>"]);
+        assert_eq!(report.instructions.len(), 1);
+    }
+
+    #[test]
+    fn externs_and_all_that_their_functions_may_call_count() {
+        let helper = "def text(args, t):\n    return 'f(' + args[0] + ')'\n";
+        let lib = "from .helper import text\nf = extern('f', c = text, arity = 1)\n";
+        let other = "x = 1\n";
+        let report = checked(&[("lib", lib), ("helper", helper), ("other", other)]);
+        assert_eq!(report.raw_c, [helper, lib]);
+    }
+
+    #[test]
+    fn flags_of_targets_count_and_are_held_to_machines() {
+        let target = |flags: &str| format!("t = target(name = 'm', cc = cc(flags = {flags}))\n");
+        assert_eq!(checked(&[("lib", &target("['-O3', '-mfma']"))]).raw_c, ["-O3 -mfma"]);
+        assert_eq!(checked(&[("lib", &target("[]"))]).raw_c, [""; 0]);
+        let report = checked(&[("lib", &target("['-fplugin=./x.so']"))]);
+        assert_eq!(messages(&report.diagnostics), ["target `m` may not ask for the compiler flag `-fplugin=./x.so`"]);
+        let by_hand = "t = struct(kind = 'target', name = 'm', cc = struct(compiler = 'sh'))\n";
+        let report = checked(&[("lib", by_hand)]);
+        assert_eq!(messages(&report.diagnostics), ["target `m` may not ask for the compiler `sh`"]);
+    }
+
+    fn messages(diagnostics: &[Diagnostic]) -> Vec<&str> {
+        diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect()
+    }
+
+    fn composed(schedule: &str) -> Result<String, Vec<String>> {
+        let text = format!(
+            "{COPY}
+t = target(name = 'm')
+@instr('top({{y_data}});')
+def top(y: [f32][4], x: [f32][4]):
+    for i in seq(0, 4):
+        y[i] = x[i]
+@proc
+def algorithm(y: f32[4], x: f32[4]):
+    for i in seq(0, 4):
+        y[i] = x[i]
+def schedule(p, target):
+{schedule}
+"
+        );
+        let (world, ids) = world(&[("lib", &text)]);
+        let id = ids[0].clone();
+        let request = KernelRequest {
+            name: "k".into(),
+            algorithm: (id.clone(), "algorithm".into()),
+            schedule: Some((id.clone(), "schedule".into())),
+            target: (id, "t".into()),
+            args: Vec::new(),
+            emulate: false,
+            checked: false,
+        };
+        let built = deep(move || Compilation::new(world, Limits::default(), None).kernel(&request));
+        built.map(|output| output.c).map_err(|wrong| wrong.into_iter().map(|diagnostic| diagnostic.message).collect())
+    }
+
+    #[test]
+    fn a_schedule_that_runs_makes_no_c_that_nobody_counted() {
+        let c = composed("    return replace_all(p, [top])").unwrap();
+        assert!(c.contains("top(y[0])") || c.contains("top("), "{c}");
+        let hidden = [
+            "    @instr('evil();')\n    def bad(y: [f32][4], x: [f32][4]):\n        for i in seq(0, 4):\n            y[i] = x[i]\n    \
+             return replace_all(p, [bad])",
+            "    bad = make_instr(copy4, 'evil();')\n    return replace_all(p, [bad])",
+            "    bad = attempt(make_instr, copy4, 'evil();')\n    return p",
+            "    m = memory('M')\n    return p",
+            "    f = extern('f', c = lambda args, t: 'evil()')\n    return p",
+        ];
+        for schedule in hidden {
+            let refused = composed(schedule).unwrap_err();
+            assert!(refused[0].contains("while it runs, so that nobody has counted its C"), "{schedule}: {refused:?}");
+        }
+    }
+}
