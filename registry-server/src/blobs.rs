@@ -1,7 +1,8 @@
 //! The files that are served, and uploads that wait: a directory or an S3-compatible store.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, S3ConditionalPut};
 use object_store::local::LocalFileSystem;
@@ -18,7 +19,12 @@ pub(crate) struct Blobs {
     store: Arc<dyn ObjectStore>,
     /// Whether the store can compare before it overwrites. A directory cannot, and has one machine only.
     conditional: bool,
+    /// The directory, where the store is one.
+    folder: Option<PathBuf>,
 }
+
+/// Drafts of files that were never finished are kept this long: somebody may be writing.
+const DRAFT_LIFE: Duration = Duration::from_secs(3600);
 
 impl Blobs {
     /// Opens the store.
@@ -29,7 +35,9 @@ impl Blobs {
         let Some(url) = url else {
             let folder = data.join("files");
             std::fs::create_dir_all(&folder)?;
-            return Ok(Self { store: Arc::new(LocalFileSystem::new_with_prefix(folder)?), conditional: false });
+            // Rows name files, so that a file must outlive a power cut as they do; folders of uploads go with the uploads.
+            let files = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(true).with_automatic_cleanup(true);
+            return Ok(Self { store: Arc::new(files), conditional: false, folder: Some(folder) });
         };
         let rest = url.strip_prefix("s3://").ok_or_else(|| {
             Failure::new(format!("`{url}` is no place for blobs: write s3://BUCKET or s3://BUCKET/PREFIX"))
@@ -39,7 +47,15 @@ impl Blobs {
             .with_bucket_name(bucket)
             .with_conditional_put(S3ConditionalPut::ETagMatch)
             .build()?;
-        Ok(Self { store: Arc::new(PrefixStore::new(store, prefix)), conditional: true })
+        Ok(Self { store: Arc::new(PrefixStore::new(store, prefix)), conditional: true, folder: None })
+    }
+
+    /// Removes drafts that killed processes left in a directory: `NAME#NUMBER`, as the library calls them, and folders that
+    /// hold nothing else.
+    pub(crate) async fn remove_drafts(&self) -> Result<(), Failure> {
+        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        tokio::task::spawn_blocking(move || remove_drafts_below(&folder)).await??;
+        Ok(())
     }
 
     /// Writes a file; there is never half of one.
@@ -110,5 +126,59 @@ impl Blobs {
 impl Source for Blobs {
     async fn file(&self, path: &str) -> Result<Vec<u8>, Failure> {
         self.need(path).await
+    }
+}
+
+/// The same, below a folder.
+fn remove_drafts_below(folder: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, found) = (entry.path(), entry.metadata()?);
+        if found.is_dir() {
+            remove_drafts_below(&path)?;
+            if is_old(&found) {
+                // Not where something is in it.
+                let _ = std::fs::remove_dir(&path);
+            }
+        } else if is_draft(&entry.file_name().to_string_lossy()) && is_old(&found) {
+            std::fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_old(found: &std::fs::Metadata) -> bool {
+    found.modified().ok().and_then(|at| at.elapsed().ok()).is_some_and(|age| age > DRAFT_LIFE)
+}
+
+fn is_draft(name: &str) -> bool {
+    let number = name.rsplit_once('#').map(|(_, number)| number);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs::{File, FileTimes};
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn old_drafts_go_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = FileTimes::new().set_modified(SystemTime::now() - 2 * DRAFT_LIFE);
+        for (name, age) in [("v1/blob/a", true), ("v1/blob/b#1", true), ("v1/blob/c#2", false), ("waiting/x/d#1", true)] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            if age {
+                File::options().write(true).open(&path).unwrap().set_times(old).unwrap();
+            }
+        }
+        remove_drafts_below(folder.path()).unwrap();
+        let there = |name: &str| folder.path().join(name).exists();
+        assert!(there("v1/blob/a") && there("v1/blob/c#2"));
+        assert!(!there("v1/blob/b#1") && !there("waiting/x/d#1"));
     }
 }

@@ -70,12 +70,14 @@ pub(crate) async fn open(url: Option<&str>, data: &Path) -> Result<AnyPool, Fail
             Box::pin(async move {
                 if sqlite {
                     connection.execute("PRAGMA journal_mode = WAL").await?;
-                    connection.execute("PRAGMA synchronous = NORMAL").await?;
+                    // What was answered is not lost when the power is: clients remember the newest pointer they saw.
+                    connection.execute("PRAGMA synchronous = FULL").await?;
                     connection.execute("PRAGMA busy_timeout = 20000").await?;
                 }
                 Ok(())
             })
         })
+        .after_release(move |connection, _| Box::pin(async move { Ok(!sqlite || is_idle(connection).await) }))
         .connect_with(options)
         .await?;
     for statement in SCHEMA.split(";\n").map(str::trim).filter(|statement| !statement.is_empty()) {
@@ -88,6 +90,15 @@ pub(crate) async fn open(url: Option<&str>, data: &Path) -> Result<AnyPool, Fail
         result?;
     }
     Ok(pool)
+}
+
+/// Whether no transaction is left on a connection to SQLite. Where a full disk fails a commit, SQLite and the library can be of two
+/// minds about that; such a connection would keep its view of the rows, and the lock, for good, so it is closed.
+async fn is_idle(connection: &mut sqlx::AnyConnection) -> bool {
+    match connection.execute("ROLLBACK").await {
+        Ok(_) => false,
+        Err(error) => error.as_database_error().is_some_and(|said| said.message().contains("no transaction is active")),
+    }
 }
 
 /// A transaction that holds the registry's one lock: whoever changes packs, log or pointer waits here for the others, on whatever

@@ -6,7 +6,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::chance;
-use crate::failure::Failure;
+use crate::failure::{Cause, Failure};
+use crate::request_id;
 
 /// A refused request.
 #[derive(Debug)]
@@ -97,14 +98,25 @@ impl<E: Into<Failure>> From<E> for ApiError {
     /// Nothing of an inner failure is told to whoever asked; it stands in the log, under the id of the answer.
     fn from(error: E) -> Self {
         let failure: Failure = error.into();
-        tracing::error!(%failure, "a request failed");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the registry failed to answer")
+        tracing::error!(%failure, request = request_id::current(), "a request failed");
+        match failure.cause {
+            Cause::Inner => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the registry failed to answer")
+                .hint("whoever runs it finds the reason in its log, under the id of this request"),
+            Cause::DiskFull => {
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk-full", "the registry has no room left")
+                    .hint("whoever runs it has to make room; then send the same again")
+            }
+            Cause::NoDatabase => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "no-database", "the registry does not reach its database")
+                    .hint("send the same again in a moment")
+            }
+        }
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let id = chance::id().unwrap_or_default();
+        let id = request_id::current().or_else(|| chance::id().ok()).unwrap_or_default();
         tracing::info!(request = %id, status = self.status.as_u16(), code = self.code, message = %self.message, "refused");
         let body = json!({
             "error": {

@@ -30,6 +30,9 @@ use crate::tiles::computed;
 /// How long a pointer is believed, in seconds.
 const POINTER_LIFE: i64 = 7 * 86_400;
 
+/// Clocks of replicas may differ by this, in seconds.
+const CLOCK_SLACK: i64 = 60;
+
 /// The number that the next leaf of the log will have.
 pub(crate) async fn log_size(rows: &mut Rows) -> Result<u64, Failure> {
     let row = sqlx::query("SELECT log_size FROM state WHERE id = 1").fetch_one(&mut **rows).await?;
@@ -107,11 +110,17 @@ fn is_at_least(note: &[u8], version: u64) -> bool {
     Note::parse(note).and_then(|note| Pointer::parse(&note.text)).is_ok_and(|shown| shown.version >= version)
 }
 
-/// Signs the pointer anew when half of its life is over, and shows what a crashed replica did not come to show.
+/// Signs the pointer anew when half of its life is over, or when it was signed by a clock that was ahead, whose pointer clients
+/// refuse; and shows what a crashed replica did not come to show.
 pub(crate) async fn renew(registry: &Registry) -> Result<(), Failure> {
     let now = chance::now()?;
     let row = sqlx::query("SELECT renew_at FROM state WHERE id = 1").fetch_one(&registry.rows).await?;
-    if row.try_get::<i64, _>("renew_at")? <= now {
+    let renew_at: i64 = row.try_get("renew_at")?;
+    let from_the_future = renew_at > now + POINTER_LIFE / 2 + CLOCK_SLACK;
+    if from_the_future {
+        tracing::warn!("the pointer was signed by a clock that was ahead of this one; it is signed again");
+    }
+    if renew_at <= now || from_the_future {
         let mut turn = database::turn(&registry.rows).await?;
         write(registry, &mut turn, &[], &[], now).await?;
         turn.commit().await?;

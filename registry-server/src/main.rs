@@ -21,6 +21,7 @@ mod organisations;
 mod pages;
 mod publish;
 mod registry;
+mod request_id;
 mod rotation;
 mod scopes;
 mod search;

@@ -23,6 +23,7 @@ use crate::pages;
 use crate::publish::bundled::Bundled;
 use crate::publish::worker;
 use crate::registry::Registry;
+use crate::request_id;
 
 /// How long requests under way may take when the server is told to end.
 const LAST_WORDS: Duration = Duration::from_secs(10);
@@ -112,6 +113,7 @@ pub(crate) fn router(service: Service) -> Router {
         .layer(DefaultBodyLimit::max(api::LARGEST_BODY))
         .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::REQUEST_TIMEOUT, Duration::from_secs(60)))
         .layer(from_fn(api::refusals::uniform))
+        .layer(from_fn(request_id::identified))
         .with_state(service)
 }
 
@@ -149,6 +151,9 @@ async fn end_signal() {
 
 /// Keeps the pointer fresh, and forgets what nobody committed.
 async fn renew(service: Service) {
+    if let Err(failure) = service.registry.blobs.remove_drafts().await {
+        tracing::error!(%failure, "drafts that killed processes left could not be removed");
+    }
     loop {
         if let Err(failure) = index::renew(&service.registry).await {
             tracing::error!(%failure, "the pointer could not be renewed");

@@ -63,6 +63,9 @@ pub fn apply(
         _ => return Err(call.explained(broken(operator.name(), "it hands back places that do not exist"))),
     };
     let waived = call.discharge(obligation, procedure.ir(), &proc, solver)?;
+    if !keeps_template(procedure.ir(), &proc, &relation, waived.is_some()) {
+        proc.instr = None;
+    }
     proc.lineage = lineage(&proc.lineage, relation, waived);
     let step = HistoryStep {
         parent: procedure.clone(),
@@ -72,6 +75,17 @@ pub fn apply(
         results,
     };
     Ok(Procedure::derived(Arc::new(proc), step))
+}
+
+/// Whether the C of an instruction still does what its body says: the body is as good as the old one for every caller. Else the result
+/// is a procedure like others, of which `make_instr` makes an instruction again.
+fn keeps_template(before: &Proc, after: &Proc, relation: &Relation, waived: bool) -> bool {
+    let same = match relation {
+        Relation::Same => true,
+        Relation::Modulo { fields, precision } => fields.is_empty() && !precision,
+        Relation::UpToPrecision | Relation::NewFamily => false,
+    };
+    before.instr != after.instr || (same && !waived && before.args == after.args && before.preds == after.preds)
 }
 
 fn lineage(old: &Lineage, relation: Relation, waived: Option<Waiver>) -> Lineage {

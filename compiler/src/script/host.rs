@@ -154,7 +154,7 @@ impl Host {
             // Counted for the module that runs it, also where the code is another pack's, so that none counts for nobody.
             self.record.borrow_mut().waived.push((evaluated.clone(), waiver.clone()));
         }
-        if result.ir().instr != procedure.ir().instr {
+        if result.ir().instr.is_some() && result.ir().instr != procedure.ir().instr {
             raw_c::note_instruction(self, result.ir(), None)?;
         }
         Ok(result)

@@ -234,6 +234,11 @@ pub(crate) fn with_evaluator<R>(
     })
 }
 
+/// A module that was evaluated before, without errors.
+pub(crate) fn loaded(host: &Host, id: &ModuleId) -> Option<FrozenModule> {
+    host.modules.borrow().get(id).cloned()
+}
+
 /// Like [`module`], printing nothing.
 pub(crate) fn quiet_module(host: &Host, id: &ModuleId) -> Result<FrozenModule, Vec<Diagnostic>> {
     module(host, id, &RefCell::new(&mut |_: &str| {}))

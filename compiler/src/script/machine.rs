@@ -79,6 +79,7 @@ fn is_harmless(flag: &str) -> bool {
         Some('D') => rest.len() > 1,
         // `-Wl,`, `-Wa,` and `-Wp,` talk to other programs.
         Some('W') => plain(rest.strip_suffix("=0").unwrap_or(rest)),
+        Some('f') if rest.starts_with("fsanitize=") => rest.chars().all(|c| c.is_ascii_alphanumeric() || "-=,".contains(c)),
         Some('f') => (plain(rest) || rest.starts_with("ffp-contract=")) && !loads_or_writes(rest),
         Some('s') => rest
             .strip_prefix("std=")
@@ -133,7 +134,7 @@ mod tests {
             "-funroll-loops",
             "-DN=4",
             "-Wall",
-            "-Wno-unused",
+            "-Wno-unused", "-fsanitize=address,undefined",
             "-g",
         ] {
             assert!(is_harmless(flag), "{flag}");

@@ -29,7 +29,7 @@ const FACE: &str = "lib";
 pub(crate) fn of(host: &Host, modules: &[ModuleId]) -> Vec<String> {
     let mut lines = BTreeSet::new();
     for id in modules {
-        let Ok(module) = load::quiet_module(host, id) else { continue };
+        let Some(module) = load::loaded(host, id) else { continue };
         for name in offered(host, id, &module) {
             lines.extend(match exported_proc(&module, &name) {
                 Some(procedure) => proc_lines(host, &id.path, &name, &procedure),
@@ -74,7 +74,7 @@ fn bound(host: &Host, id: &ModuleId, import: &Import) -> Vec<(String, String)> {
         ImportedNames::Module { .. } => Vec::new(),
         ImportedNames::All => {
             let target = host.world.resolve(id, &import.module).ok();
-            let exported = target.and_then(|target| load::quiet_module(host, &target).ok());
+            let exported = target.and_then(|target| load::loaded(host, &target));
             let names = exported.iter().flat_map(load::exports);
             names.map(|name| (name.clone(), name)).collect()
         }

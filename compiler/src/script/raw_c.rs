@@ -105,7 +105,7 @@ fn reach(host: &Host, id: &ModuleId, reached: &mut BTreeSet<ModuleId>) {
 
 /// What the targets of a module tell the C compiler, one text for each target that says anything.
 fn flags(host: &Host, id: &ModuleId) -> Vec<String> {
-    let Ok(module) = load::quiet_module(host, id) else { return Vec::new() };
+    let Some(module) = load::loaded(host, id) else { return Vec::new() };
     let targets = report::targets(&module).into_iter();
     let said = targets.filter_map(|(_, target)| machine::of(target.value()).ok()).map(|(flags, _)| flags.join(" "));
     said.filter(|flags| !flags.is_empty()).collect()

@@ -1,9 +1,10 @@
 //! The compiler's word on a pack: `exo` verifies it in a limited process, with the newest dependencies that fit.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::Stdio;
-use std::time::Duration;
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use exo_index::archive::{self, Limits, PackFiles};
 use exo_index::digest::{Blake3, Sha256};
@@ -228,8 +229,53 @@ fn lay_out(folder: &Path, laid: &[Laid], exo: &Version) -> Result<String, Failur
     Ok(request.to_string())
 }
 
-/// Runs the process.
-async fn run(service: &Service, request: &str) -> Result<Answer, Failure> {
+/// What became of the process.
+enum Ended {
+    /// It said something.
+    Answered(Vec<u8>),
+    /// It did not come to an end in time.
+    Late,
+    /// It said nothing, and had used up its time or its memory.
+    AtItsLimits,
+    /// It said nothing, for a reason that is not in the pack.
+    FromOutside(ExitStatus),
+}
+
+/// How often a process is started that something outside ends.
+const TRIES: u32 = 3;
+
+/// Runs the process, again where it was ended from outside: that says nothing against the pack.
+async fn run(service: &Service, request: &str) -> Result<Answer, NoVerdict> {
+    let mut last = None;
+    for _ in 0..TRIES {
+        match run_once(service, request).await? {
+            Ended::Answered(bytes) => return Ok(serde_json::from_slice(&bytes)?),
+            Ended::Late => return Ok(failed(format!("it did not verify within {WALL} seconds"), &[])),
+            Ended::AtItsLimits => {
+                let message = "the checker was ended by its limits of time or memory".to_owned();
+                return Ok(failed(message, &["make what the tests of the pack claim smaller, or split the pack"]));
+            }
+            Ended::FromOutside(status) => {
+                tracing::warn!(%status, "the checker was ended from outside, and is started again");
+                last = Some(status);
+            }
+        }
+    }
+    let status = last.map(|status| format!(" ({status})")).unwrap_or_default();
+    let message = format!("the checker of the registry was ended from outside {TRIES} times{status}");
+    Ok(failed(
+        message,
+        &["this says nothing about the pack: publish it again later, or tell whoever runs the registry"],
+    ))
+}
+
+fn failed(message: String, hints: &[&str]) -> Answer {
+    Answer::Failed { message, hints: hints.iter().map(|hint| (*hint).to_owned()).collect() }
+}
+
+/// Runs the process once.
+async fn run_once(service: &Service, request: &str) -> Result<Ended, Failure> {
+    let start = Instant::now();
     let mut child = tokio::process::Command::new(&service.exo)
         .arg("__verify")
         .current_dir("/")
@@ -250,19 +296,24 @@ async fn run(service: &Service, request: &str) -> Result<Answer, Failure> {
         if let Some(stdout) = stdout {
             stdout.take(LONGEST_ANSWER).read_to_end(&mut bytes).await?;
         }
-        child.wait().await?;
-        Ok::<_, Failure>(bytes)
+        Ok::<_, Failure>((bytes, child.wait().await?))
     };
-    let Ok(bytes) = tokio::time::timeout(Duration::from_secs(WALL), talk).await else {
-        return Ok(Answer::Failed { message: format!("it did not verify within {WALL} seconds"), hints: Vec::new() });
-    };
-    let bytes = bytes?;
-    if bytes.is_empty() {
-        let message = "the checker was ended by its limits of time or memory".to_owned();
-        return Ok(Answer::Failed { message, hints: Vec::new() });
-    }
-    Ok(serde_json::from_slice(&bytes)?)
+    let Ok(answer) = tokio::time::timeout(Duration::from_secs(WALL), talk).await else { return Ok(Ended::Late) };
+    let (bytes, status) = answer?;
+    // The system kills a process at its limit of CPU time; out of memory, it ends by itself or aborts.
+    let used_its_time = start.elapsed() >= Duration::from_secs(SECONDS);
+    Ok(match (bytes.is_empty(), status.signal()) {
+        (false, _) => Ended::Answered(bytes),
+        (true, Some(SIGKILL | SIGTERM | SIGINT | SIGHUP)) if !used_its_time => Ended::FromOutside(status),
+        (true, _) => Ended::AtItsLimits,
+    })
 }
+
+/// Signals that others send.
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
 
 fn judge(pack: &Examined, answer: Answer) -> Result<Found, NoVerdict> {
     match answer {

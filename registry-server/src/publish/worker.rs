@@ -19,7 +19,7 @@ use super::verification::{Found, NoVerdict, verify};
 use super::{admission, waiting};
 use crate::access;
 use crate::chance::{self, unsigned};
-use crate::database;
+use crate::database::{self, Rows};
 use crate::failure::Failure;
 use crate::index;
 use crate::service::Service;
@@ -194,11 +194,23 @@ fn verdict(service: &Service, pack: &Examined, found: &Found, now: i64) -> Resul
     Ok(verdict.sign(&service.registry.keys.verdict)?.to_bytes()?)
 }
 
+/// The time that versions enter with: never before that of an earlier one, or a clock that was set back would let a new version look
+/// older than it is to those who wait with new ones.
+async fn time_of_publish(rows: &mut Rows) -> Result<i64, Failure> {
+    let newest: Option<i64> =
+        sqlx::query("SELECT MAX(published) AS newest FROM versions").fetch_one(&mut **rows).await?.try_get("newest")?;
+    let now = chance::now()?;
+    if newest.is_some_and(|newest| newest > now) {
+        tracing::warn!("the clock is behind the newest version's time, which is used instead");
+    }
+    Ok(newest.map_or(now, |newest| newest.max(now)))
+}
+
 /// Makes the packs visible in one transaction, or says why not.
 async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result<(), NoVerdict> {
     let registry = &service.registry;
-    let now = chance::now()?;
     let mut turn = database::turn(&registry.rows).await?;
+    let now = time_of_publish(&mut turn).await?;
     let mut reasons: Vec<Value> = Vec::new();
     let mut answers: Vec<Value> = Vec::new();
     let mut leaves: Vec<Leaf> = Vec::new();
@@ -252,7 +264,7 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
         registry.blobs.put(&layout::verdict(&digest), verdict).await?;
     }
     let names: Vec<_> = found.iter().map(|(pack, _)| pack.declared.name.clone()).collect();
-    index::write(registry, &mut turn, &names, &leaves, now).await?;
+    index::write(registry, &mut turn, &names, &leaves, chance::now()?).await?;
     let pointer: i64 =
         sqlx::query("SELECT pointer FROM state WHERE id = 1").fetch_one(&mut *turn).await?.try_get("pointer")?;
     let answer = json!({ "packs": answers, "pointer": pointer, "diagnostics": [] });

@@ -7,6 +7,7 @@ mod advisories;
 mod authors;
 mod browser;
 mod client;
+mod faults;
 mod guarding;
 mod mirroring;
 mod operations;

@@ -97,6 +97,11 @@ impl Server {
         self.child.wait().unwrap();
     }
 
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A server on the same directory, after the other was ended.
     pub(crate) fn again(&self) -> Self {
         Self::start_on(self.folder.clone(), self.variables.clone())
@@ -141,6 +146,22 @@ impl Server {
         body: &[u8],
         headers: &[(&str, &str)],
     ) -> Answer {
+        self.sent(method, path, token, body, headers).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    /// The answer, unless the server ends before it has answered.
+    pub(crate) fn try_send(&self, method: &str, path: &str, token: &str, body: &[u8]) -> Option<Answer> {
+        self.sent(method, path, token, body, &[]).ok()
+    }
+
+    fn sent(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: &[u8],
+        headers: &[(&str, &str)],
+    ) -> Result<Answer, ureq::Error> {
         let agent = ureq::Agent::new_with_config(
             ureq::Agent::config_builder()
                 .http_status_as_error(false)
@@ -173,14 +194,14 @@ impl Server {
                 sent = send();
             }
         }
-        let mut response = sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        let mut response = sent?;
         let headers = response
             .headers()
             .iter()
             .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or_default().to_owned()))
             .collect();
-        let bytes = response.body_mut().read_to_vec().unwrap();
-        Answer { status: response.status().as_u16(), bytes, headers }
+        let bytes = response.body_mut().read_to_vec()?;
+        Ok(Answer { status: response.status().as_u16(), bytes, headers })
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {

@@ -30,7 +30,9 @@ impl Operator for MakeInstr {
         Help {
             summary: "turn the procedure into an instruction",
             text: "Calls of the result emit the C template `c_instr`, with `c_global` once per file, instead of a C call. \
-                The body keeps saying what the instruction does. All cursors stay.",
+                The body keeps saying what the instruction does: a later step that changes what callers see of it (parameters, \
+                asserts, precisions, configuration state) makes a plain procedure of it again. In a schedule that `exo build` \
+                runs, instructions are used and not made: their C must have been counted before. All cursors stay.",
             example: "\
 @proc
 def zero8(dst: [f32][8]):

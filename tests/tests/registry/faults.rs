@@ -1,0 +1,209 @@
+//! The server when its machine fails it: killed before any change of files, a full disk, a wrong clock, a killed checker.
+//!
+//! The faults come from a library that is loaded into the server before all others (`faults/shim.c`), so that the server has nothing
+//! in it for tests.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use exo_index::registry::note::Note;
+use exo_index::registry::pointer::Pointer;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::client;
+use crate::server::{Pack, Server, Variables};
+
+/// Changes after which a publish must have come to its end; far more than any makes.
+const MANY: u32 = 600;
+
+/// A server whose machine can be made to fail.
+struct Faulty {
+    server: Server,
+    faults: PathBuf,
+    /// Where the library and the switches are.
+    _folder: TempDir,
+}
+
+impl Faulty {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (shim, faults) = (folder.path().join("shim.so"), folder.path().join("faults"));
+        std::fs::create_dir(&faults).unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/registry/faults/shim.c");
+        let built =
+            Command::new("gcc").args(["-O1", "-shared", "-fPIC", "-o"]).arg(&shim).arg(source).status().unwrap();
+        assert!(built.success());
+        let variables: Variables = vec![
+            ("LD_PRELOAD".to_owned(), shim.to_str().unwrap().to_owned()),
+            ("FAULT_DIR".to_owned(), faults.to_str().unwrap().to_owned()),
+        ];
+        let server = Server::start_on(Arc::new(tempfile::tempdir().unwrap()), variables);
+        Self { server, faults, _folder: folder }
+    }
+
+    fn set(&self, fault: &str, value: i64) {
+        std::fs::write(self.faults.join(fault), value.to_string()).unwrap();
+    }
+
+    fn clear(&self, fault: &str) {
+        let _ = std::fs::remove_file(self.faults.join(fault));
+    }
+
+    /// The server again, after it was ended by whomever.
+    fn restart(&mut self) {
+        self.server.kill();
+        self.server = self.server.again();
+    }
+}
+
+/// Killed before any change of files, whatever was said to be done is done, and the same publish can be sent again.
+#[test]
+fn killed_at_any_step_of_a_publish_nothing_is_lost_or_torn() {
+    let mut machine = Faulty::start();
+    let session = machine.server.account("ada");
+    let mut trust = client::trust(&machine.server, None);
+    let mut published = 0;
+    for step in 1..MANY {
+        let pack = Pack::new("base", &format!("1.0.{step}"));
+        machine.set("kill", i64::from(step));
+        let told = attempt(&machine.server, &session, &pack);
+        machine.clear("kill");
+        machine.restart();
+        let again = machine.server.publish(&session, std::slice::from_ref(&pack));
+        let taken = again["diagnostics"].to_string().contains("published already");
+        assert!(again["state"] == "published" || taken, "step {step}: {again}");
+        assert!(told != Some(true) || taken, "step {step}: what was called published was gone");
+        // What a client believed stays true: no rollback, one log.
+        trust = client::trust(&machine.server, Some(trust));
+        published += 1;
+        let shard = client::shard(&machine.server, &trust, "base");
+        assert_eq!(shard.map(|shard| shard.versions.len()), Some(published), "step {step}");
+        if told == Some(true) {
+            assert!(step > 20, "{step} steps only");
+            client::check(&machine.server, &trust, "base");
+            machine.server.operate("verify-all", &[]);
+            return;
+        }
+    }
+    panic!("a publish did not end within {MANY} changes");
+}
+
+/// Publishes on a server that may end at any time; whether it said that it did.
+fn attempt(server: &Server, token: &str, pack: &Pack) -> Option<bool> {
+    let declared = json!({ "packs": [{
+        "name": pack.name, "version": pack.version, "sha256": pack.archive.sha256.to_string(), "size": pack.archive.bytes.len(),
+    }], "dry_run": false });
+    let answer = server.try_send("POST", "/api/v1/publish", token, declared.to_string().as_bytes())?;
+    let id = answer.json()["session"].as_str()?.to_owned();
+    server.try_send("PUT", &format!("/api/v1/publish/{id}/{}", pack.archive.sha256), token, &pack.archive.bytes)?;
+    server.try_send("POST", &format!("/api/v1/publish/{id}/commit"), token, b"")?;
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(60) {
+        let state = server.try_send("GET", &format!("/api/v1/publish/{id}"), token, b"")?.json();
+        if state["state"] != "checking" {
+            // The uploads are swept after that, which is part of a publish.
+            std::thread::sleep(Duration::from_millis(300));
+            server.try_send("GET", "/api/v1/ready", "", b"")?;
+            return Some(state["state"] == "published");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    None
+}
+
+/// Full at different times of a publish, the registry says so, loses nothing, and goes on when there is room.
+#[test]
+fn a_full_disk_is_told_and_got_over() {
+    let machine = Faulty::start();
+    let session = machine.server.account("ada");
+    assert_eq!(machine.server.publish(&session, &[Pack::new("base", "1.0.0")])["state"], "published");
+    machine.set("full", 1);
+    let refused = machine.server.post("/api/v1/publish", &session, &json!({ "packs": [], "dry_run": false }));
+    assert!(refused.status == 507 || refused.status == 400, "{}", refused.status);
+    let pack = Pack::new("base", "1.0.1");
+    let declared = json!({ "packs": [{
+        "name": "base", "version": "1.0.1", "sha256": pack.archive.sha256.to_string(), "size": pack.archive.bytes.len(),
+    }], "dry_run": false });
+    let refused = machine.server.post("/api/v1/publish", &session, &declared).is(507);
+    assert_eq!(refused.json()["error"]["code"], "disk-full");
+    assert_eq!(refused.headers["x-request-id"], refused.json()["request"].as_str().unwrap());
+    // Reading goes on.
+    machine.server.get("/v1/latest").is(200);
+    machine.clear("full");
+    for round in 1..6 {
+        let pack = Pack::new("base", &format!("1.{round}.0"));
+        let id = machine.server.upload(&session, std::slice::from_ref(&pack), false);
+        machine.server.send("POST", &format!("/api/v1/publish/{id}/commit"), &session, b"").is(202);
+        std::thread::sleep(Duration::from_millis(40 * round));
+        machine.set("full", 1);
+        std::thread::sleep(Duration::from_millis(700));
+        machine.clear("full");
+        assert_eq!(machine.server.outcome(&session, &id)["state"], "published", "round {round}");
+    }
+    let trust = client::trust(&machine.server, None);
+    assert_eq!(client::check(&machine.server, &trust, "base").0.versions.len(), 6);
+    machine.server.operate("verify-all", &[]);
+}
+
+/// A pointer that a clock signed which was ahead is signed again when the clock is right; a clock that is set back makes no version older.
+#[test]
+fn a_clock_that_was_wrong_does_not_lock_clients_out() {
+    let mut machine = Faulty::start();
+    let session = machine.server.account("ada");
+    let ten_days = 864_000;
+    machine.set("clock", ten_days);
+    assert_eq!(machine.server.publish(&session, &[Pack::new("base", "1.0.0")])["state"], "published");
+    machine.clear("clock");
+    machine.restart();
+    // The old session ended ten days later.
+    let session = machine.server.login("ada");
+    let start = Instant::now();
+    let issued = || Pointer::parse(&Note::parse(&machine.server.get("/v1/latest").bytes).unwrap().text).unwrap().issued;
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    while issued() > now() {
+        assert!(start.elapsed() < Duration::from_secs(30), "the pointer stays in the future");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let trust = client::trust(&machine.server, None);
+    assert_eq!(machine.server.publish(&session, &[Pack::new("base", "1.0.1")])["state"], "published");
+    let trust = client::trust(&machine.server, Some(trust));
+    let versions = client::check(&machine.server, &trust, "base").0.versions;
+    let times: Vec<u64> = versions.iter().map(|version| version.published).collect();
+    assert!(times[1] >= times[0], "{times:?}");
+}
+
+/// A checker that is killed from outside says nothing against the pack: it is started again.
+#[test]
+fn a_killed_checker_is_started_again() {
+    let machine = Faulty::start();
+    let session = machine.server.account("ada");
+    let slow: String = (0..400)
+        .map(|n| format!("@proc\ndef f{n}(n: size, x: f32[n]):\n    for i in seq(0, n):\n        x[i] = 0.0\n"))
+        .collect();
+    let pack = Pack::with("slow", "1.0.0", "", &slow);
+    let id = machine.server.upload(&session, std::slice::from_ref(&pack), false);
+    machine.server.send("POST", &format!("/api/v1/publish/{id}/commit"), &session, b"").is(202);
+    let start = Instant::now();
+    while !kill_checker_of(&machine.server) {
+        assert!(start.elapsed() < Duration::from_secs(30), "no checker was seen");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let outcome = machine.server.outcome(&session, &id);
+    assert_eq!(outcome["state"], "published", "{outcome}");
+}
+
+/// Kills the process `exo __verify` of a server, if there is one.
+fn kill_checker_of(server: &Server) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.process())).unwrap();
+    let found = tasks.flatten().find_map(|task| {
+        let children = std::fs::read_to_string(task.path().join("children")).ok()?;
+        children.split_whitespace().find_map(|id| {
+            let line = std::fs::read(format!("/proc/{id}/cmdline")).ok()?;
+            line.windows(8).any(|part| part == b"__verify").then(|| id.to_owned())
+        })
+    });
+    found.is_some_and(|id| Command::new("sh").args(["-c", &format!("kill -9 {id}")]).status().unwrap().success())
+}
