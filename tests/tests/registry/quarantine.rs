@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::authors::{author, home, typed, write_pack};
 use crate::client::{shard, trust};
 use crate::pages::{form, form_token, has, sign_in, text, with_cookie};
-use crate::server::{PASSWORD, Pack, Server, operate_on};
+use crate::server::{PASSWORD, Pack, Server, operate_on, program};
 
 /// The session of an administrator: the account that the one-time code makes.
 pub(crate) fn administrator(server: &Server) -> String {
@@ -35,6 +35,7 @@ fn what_is_in_quarantine_is_neither_chosen_nor_downloaded() {
     let before = trust(&server, None);
     let archive = shard(&server, &before, "base").unwrap().versions[1].archive;
     let blob = format!("/v1/blob/{archive}");
+    let mirror = tempfile::tempdir().unwrap();
     let etag = server.get(&blob).is(200).headers["etag"].clone();
 
     let session = server.login("ada");
@@ -52,6 +53,15 @@ fn what_is_in_quarantine_is_neither_chosen_nor_downloaded() {
     let refused = server.get(&blob).is(403).json();
     assert_eq!(refused["error"]["message"], "`base 1.1.0` is in quarantine: it copies files out");
     server.send_with("GET", &blob, "", b"", &[("if-none-match", &etag)]).is(403);
+
+    // A mirror that starts now works without it.
+    let copied = |more: &[&str]| {
+        let mut command = std::process::Command::new(program());
+        command.args(["mirror", "--from", &server.url]).args(more).arg(mirror.path());
+        assert!(command.status().unwrap().success());
+        mirror.path().join(&blob[1..]).exists()
+    };
+    assert!(!copied(&[]));
 
     // Who has it goes on, and is warned; who has the lockfile only does not get it.
     let warning = "`base 1.1.0` is locked, and is in quarantine: it copies files out; `exo update base`";
@@ -96,6 +106,7 @@ fn what_is_in_quarantine_is_neither_chosen_nor_downloaded() {
     server.send("DELETE", PLACE, &session, b"").is(403);
     server.send("DELETE", PLACE, &root, b"").is(204);
     server.get(&blob).is(200);
+    assert!(copied(&[]));
     user.run(&["update"]).exits(0);
     assert!(user.read("work/Exo.lock").contains("1.1.0"));
     assert!(!user.run(&["install"]).exits(0).stderr.contains("quarantine"));
