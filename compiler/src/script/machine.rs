@@ -79,7 +79,9 @@ fn is_harmless(flag: &str) -> bool {
         Some('D') => rest.len() > 1,
         // `-Wl,`, `-Wa,` and `-Wp,` talk to other programs.
         Some('W') => plain(rest.strip_suffix("=0").unwrap_or(rest)),
-        Some('f') if rest.starts_with("fsanitize=") => rest.chars().all(|c| c.is_ascii_alphanumeric() || "-=,".contains(c)),
+        Some('f') if rest.starts_with("fsanitize=") => {
+            rest.chars().all(|c| c.is_ascii_alphanumeric() || "-=,".contains(c))
+        }
         Some('f') => (plain(rest) || rest.starts_with("ffp-contract=")) && !loads_or_writes(rest),
         Some('s') => rest
             .strip_prefix("std=")
@@ -134,7 +136,8 @@ mod tests {
             "-funroll-loops",
             "-DN=4",
             "-Wall",
-            "-Wno-unused", "-fsanitize=address,undefined",
+            "-Wno-unused",
+            "-fsanitize=address,undefined",
             "-g",
         ] {
             assert!(is_harmless(flag), "{flag}");
