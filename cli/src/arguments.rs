@@ -103,7 +103,7 @@ pub(crate) enum Command {
     /// Say which chains of requirements bring a pack into the project
     Why(OnePack),
     /// Print what is known of a pack: versions, dependencies, digests
-    Info(OnePack),
+    Info(Info),
     /// Find packs by name, description and keywords
     Search(Search),
     /// Compose kernels with targets and emit C
@@ -240,6 +240,9 @@ pub(crate) struct Update {
     /// Accept that the raw C of a pack changes
     #[arg(long)]
     pub(crate) accept_raw_c: bool,
+    /// Move the lockfile to this version of exo, and no pack
+    #[arg(long, conflicts_with_all = ["packs", "precise"])]
+    pub(crate) exo: bool,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -252,8 +255,27 @@ pub(crate) struct OnePack {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Search {
     /// Words that must all be there
-    #[arg(value_name = "WORD", required = true)]
+    #[arg(value_name = "WORD", required_unless_present_any = ["kind", "target"])]
     pub(crate) words: Vec<String>,
+    /// Only packs of this kind
+    #[arg(long, value_enum)]
+    pub(crate) kind: Option<Kind>,
+    /// Only packs that are for this target, by the name of its pack
+    #[arg(long, value_name = "PACK")]
+    pub(crate) target: Option<String>,
+    /// Also ask this registry, by its name in the configuration or its URL, instead of the one in use
+    #[arg(long, value_name = "REGISTRY")]
+    pub(crate) registry: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Info {
+    /// Name of the pack
+    #[arg(value_name = "PACK")]
+    pub(crate) pack: String,
+    /// What this registry has, by its name in the configuration or its URL, instead of the one in use
+    #[arg(long, value_name = "REGISTRY")]
+    pub(crate) registry: Option<String>,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -359,6 +381,8 @@ pub(crate) enum Trust {
     Deprecated,
     /// Versions with an advisory
     Advisories,
+    /// Versions younger than `min-age` of the policy, or than three days where it says none
+    Age,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -95,6 +95,16 @@ impl Project {
         self.workspace.as_ref().is_some_and(|(_, all)| all.pack.name == self.manifest.pack.name)
     }
 
+    /// The packs whose needs the lockfile answers here: this one, or all members at the root of a workspace that is no pack.
+    pub(crate) fn roots(&self) -> Vec<&Manifest> {
+        match &self.workspace {
+            Some((members, _)) if self.is_virtual() => {
+                members.members.values().map(|member| &member.manifest).collect()
+            }
+            Some(_) | None => vec![&self.manifest],
+        }
+    }
+
     /// What the lockfile is for: the manifest, or in a workspace everything that its members need. `manifest` may be the
     /// pack's with a change that is not written yet.
     pub(crate) fn locked_for(&self, manifest: &Manifest) -> Outcome<Manifest> {

@@ -168,7 +168,8 @@ mod tests {
     fn old_drafts_go_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let old = FileTimes::new().set_modified(SystemTime::now() - 2 * DRAFT_LIFE);
-        for (name, age) in [("v1/blob/a", true), ("v1/blob/b#1", true), ("v1/blob/c#2", false), ("waiting/x/d#1", true)] {
+        for (name, age) in [("v1/blob/a", true), ("v1/blob/b#1", true), ("v1/blob/c#2", false), ("waiting/x/d#1", true)]
+        {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, "").unwrap();

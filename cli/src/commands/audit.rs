@@ -1,8 +1,12 @@
 //! `exo audit`: what has to be trusted, in the project's own pack and in its dependencies: waived checks, raw C, tests
 //! that were not run; and what authors and registries say against the locked versions.
 
+use std::collections::BTreeMap;
+
 use clap::ValueEnum;
+use exo_index::candidates::Span;
 use exo_index::lockfile::LockedSource;
+use exo_index::version::Version;
 use serde_json::json;
 
 use crate::arguments::{Audit, Trust};
@@ -11,6 +15,7 @@ use crate::commands::ready::{Ready, ready_silently};
 use crate::failure::{Exit, Failure, Outcome, count};
 use crate::install::standing::{Ask, Standing, standings};
 use crate::install::summary::{Trusted, layout};
+use crate::policy;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -19,14 +24,15 @@ pub(super) fn run(arguments: &Audit, settings: &Settings, terminal: &Terminal) -
     let mut findings = ready.installed.summary.trusted();
     findings.push(own(&ready, &examine(settings, terminal, &ready)?));
     let standings = asked(&ready, settings, terminal)?;
+    let ages = Ages::of(&ready);
     terminal.answer(
-        || text(&findings, &standings),
+        || text(&findings, &standings, &ages),
         || {
             let one = |found: &Trusted| {
                 let said = standings.iter().find(|said| said.name.as_str() == found.name);
                 json!({
                     "name": found.name, "version": found.version, "waived": found.waived,
-                    "raw_c": found.raw_c, "unrun": found.unrun,
+                    "raw_c": found.raw_c, "unrun": found.unrun, "age_seconds": ages.of_pack(&found.name).map(|age| age.0),
                     "quarantined": said.and_then(|said| said.quarantined.as_ref()),
                     "yanked": said.and_then(|said| said.yanked.as_ref()),
                     "deprecated": said.and_then(|said| said.deprecated.as_ref()),
@@ -36,7 +42,14 @@ pub(super) fn run(arguments: &Audit, settings: &Settings, terminal: &Terminal) -
             findings.iter().map(one).collect()
         },
     );
-    let denied: Vec<String> = arguments.deny.iter().filter_map(|what| denied(*what, &findings, &standings)).collect();
+    let denied: Vec<String> = arguments
+        .deny
+        .iter()
+        .filter_map(|what| match what {
+            Trust::Age => ages.denied(),
+            other => denied(*other, &findings, &standings),
+        })
+        .collect();
     if denied.is_empty() {
         return Ok(Exit::Done);
     }
@@ -48,6 +61,40 @@ pub(super) fn run(arguments: &Audit, settings: &Settings, terminal: &Terminal) -
         .into_iter()
         .fold(Failure::verification("--deny: the project trusts what it must not"), |failure, line| failure.note(line));
     Err(failure.hint("use other packs, or leave out that word of --deny"))
+}
+
+/// How long ago the locked versions were published; those that come with exo or are the user's own have no age.
+struct Ages {
+    /// By name: the version, and its age.
+    known: BTreeMap<String, (Version, Span)>,
+    /// What is too young.
+    wanted: Span,
+}
+
+/// What is young where the policy does not say it.
+const YOUNG: Span = Span(3 * 86_400);
+
+impl Ages {
+    fn of(ready: &Ready) -> Self {
+        let now = policy::now();
+        let packs = ready.installed.plan.lock.packs.values();
+        let known = packs.filter_map(|pack| {
+            let age = Span(now.saturating_sub(pack.published?));
+            Some((pack.name.to_string(), (pack.version.clone(), age)))
+        });
+        let said = ready.project.manifest.policy.min_age;
+        Ages { known: known.collect(), wanted: if said == Span(0) { YOUNG } else { said } }
+    }
+
+    fn of_pack(&self, name: &str) -> Option<Span> {
+        self.known.get(name).map(|(_, age)| *age)
+    }
+
+    fn denied(&self) -> Option<String> {
+        let young = self.known.iter().filter(|(_, (_, age))| *age < self.wanted);
+        let young: Vec<String> = young.map(|(name, (version, age))| format!("{name} {version} ({age})")).collect();
+        (!young.is_empty()).then(|| format!("age: {} (younger than {})", young.join(", "), self.wanted))
+    }
 }
 
 /// The project's own pack, as it is on disk now.
@@ -79,7 +126,7 @@ fn phrases(said: &Standing, what: Trust) -> Vec<String> {
         Trust::Yanked => said.yanked.iter().cloned().collect(),
         Trust::Deprecated => said.deprecated.iter().cloned().collect(),
         Trust::Advisories => said.advisories.clone(),
-        Trust::Waived | Trust::RawC | Trust::Unrun => Vec::new(),
+        Trust::Waived | Trust::RawC | Trust::Unrun | Trust::Age => Vec::new(),
     }
 }
 
@@ -88,7 +135,7 @@ fn amount(found: &Trusted, what: Trust) -> usize {
         Trust::Waived => found.waived,
         Trust::RawC => found.raw_c,
         Trust::Unrun => found.unrun,
-        Trust::Quarantined | Trust::Yanked | Trust::Deprecated | Trust::Advisories => 0,
+        Trust::Quarantined | Trust::Yanked | Trust::Deprecated | Trust::Advisories | Trust::Age => 0,
     }
 }
 
@@ -108,8 +155,8 @@ fn denied(what: Trust, findings: &[Trusted], standings: &[Standing]) -> Option<S
     (!who.is_empty()).then(|| format!("{}: {}", word(what), who.join(", ")))
 }
 
-fn text(findings: &[Trusted], standings: &[Standing]) -> String {
-    let mut table = vec![["pack", "version", "waived", "raw C", "tests not run"].map(str::to_string)];
+fn text(findings: &[Trusted], standings: &[Standing], ages: &Ages) -> String {
+    let mut table = vec![["pack", "version", "waived", "raw C", "tests not run", "age"].map(str::to_string)];
     table.extend(findings.iter().map(|found| {
         [
             found.name.clone(),
@@ -117,6 +164,7 @@ fn text(findings: &[Trusted], standings: &[Standing]) -> String {
             found.waived.to_string(),
             found.raw_c.to_string(),
             found.unrun.to_string(),
+            ages.of_pack(&found.name).map_or_else(|| "-".into(), |age| age.to_string()),
         ]
     }));
     let waived: usize = findings.iter().map(|found| found.waived).sum();

@@ -1,5 +1,7 @@
 //! `exo doctor`: what this machine offers and what state things are in, with a remedy for what is missing.
 
+use std::time::Duration;
+
 use exo_compiler::pipeline;
 use exo_compiler::world::CMachine;
 use serde_json::{Value, json};
@@ -10,11 +12,15 @@ use crate::cache::{Cache, maintenance};
 use crate::failure::{Exit, Outcome, count};
 use crate::install::verdict::CHECKER_DIGEST;
 use crate::project::Project;
+use crate::registry::configuration::Registries;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
 /// Triples that packs are commonly written for.
 const TRIPLES: [&str; 3] = ["x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu"];
+
+/// How long all names of a registry may take.
+const TIME_FOR_NAMES: Duration = Duration::from_secs(20);
 
 /// One thing that was looked at.
 struct Finding {
@@ -31,6 +37,7 @@ pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     findings.extend(c_compilers(settings));
     findings.push(cache(settings));
     findings.push(packs(settings));
+    findings.push(registry(settings, terminal));
     findings.push(project(settings));
     terminal.answer(
         || {
@@ -92,6 +99,29 @@ fn packs(settings: &Settings) -> Finding {
             finding("packs in this binary", true, names.join(", "))
         }
         Err(failed) => finding("packs in this binary", false, failed.message.clone()),
+    }
+}
+
+/// Whether the registry in use answers, and what it shows is to be believed.
+fn registry(settings: &Settings, terminal: &Terminal) -> Finding {
+    let looked_at = Registries::read(settings).and_then(|registries| {
+        let Some(registry) = registries.in_use()? else {
+            return Ok(
+                "none is configured; `EXO_REGISTRY`, or `[registry]` in the configuration, names one".to_string()
+            );
+        };
+        if settings.offline {
+            return Ok(format!("{}: not asked, --offline", registry.url));
+        }
+        let names = registry.open(settings, terminal)?.names(TIME_FOR_NAMES)?;
+        Ok(format!("{}: {}, signatures and log are in order", registry.url, count(names.len(), "pack")))
+    });
+    match looked_at {
+        Ok(text) => finding("registry", true, text),
+        Err(failed) => {
+            let hints = failed.hints.iter().map(|hint| format!("; {hint}")).collect::<String>();
+            finding("registry", false, format!("{}{hints}", failed.message))
+        }
     }
 }
 

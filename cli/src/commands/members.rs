@@ -2,7 +2,7 @@
 
 use exo_index::name::PackName;
 
-use crate::arguments::Command;
+use crate::arguments::{Command, Tree};
 use crate::commands::new::pack_name;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
 use crate::project::Project;
@@ -14,10 +14,16 @@ use crate::terminal::Terminal;
 pub(super) fn selected(command: &Command, settings: &Settings) -> Outcome<Option<Vec<(String, Settings)>>> {
     let many = matches!(
         command,
-        Command::Check | Command::Test(_) | Command::Build(_) | Command::Package(_) | Command::Publish(_)
+        Command::Check
+            | Command::Test(_)
+            | Command::Build(_)
+            | Command::Package(_)
+            | Command::Publish(_)
+            | Command::Audit(_)
+            | Command::Tree(Tree { invert: None })
     );
     if settings.workspace && !many {
-        return Err(Failure::usage("--workspace goes with check, test, build, package and publish")
+        return Err(Failure::usage("--workspace goes with check, test, build, package, publish, audit and tree")
             .hint("name one member with -p PACK"));
     }
     if settings.packs.len() > 1 && !many {

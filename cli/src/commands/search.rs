@@ -1,16 +1,19 @@
 //! `exo search` and `exo info`: what packs there are, and what one of them is.
 
+use clap::ValueEnum as _;
+use exo_index::candidates::Span;
 use exo_index::manifest::{Manifest, PackKind};
 use exo_index::name::PackName;
 use exo_index::visible::shown;
 use serde_json::{Value, json};
 
+use crate::arguments::{Info, Kind, Search};
 use crate::builtin_packs::{Registry, RegistryPack};
 use crate::commands::add::unknown_pack;
 use crate::commands::new::pack_name;
 use crate::failure::{Exit, Outcome};
 use crate::install::summary::columns;
-use crate::policy::Offered;
+use crate::policy::{self, Offered};
 use crate::project::Project;
 use crate::registry::api::{Api, Body, encoded};
 use crate::registry::configuration::Registries;
@@ -19,21 +22,24 @@ use crate::settings::Settings;
 use crate::terminal::Terminal;
 
 /// `exo search`: packs whose name, description or keywords have every word; best first.
-pub(super) fn run(words: &[String], settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+pub(super) fn run(arguments: &Search, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let words = &arguments.words;
     let registry = Registry::open(settings)?;
     let offered = Offered::here(&registry, settings)?;
     // A pack of which nothing may be chosen is shown all the same: `exo info` says why.
     let newest = registry.newest().map(|pack| offered.newest(pack.name()).unwrap_or(pack));
-    let mut found: Vec<(usize, &RegistryPack)> =
-        newest.filter_map(|pack| Some((score(&pack.manifest, words)?, pack))).collect();
+    let mut found: Vec<(usize, &RegistryPack)> = newest
+        .filter(|pack| fits(pack, arguments))
+        .filter_map(|pack| Some((score(&pack.manifest, words)?, pack)))
+        .collect();
     found.sort_by(|(left, a), (right, b)| right.cmp(left).then_with(|| a.name().cmp(b.name())));
     let found: Vec<&RegistryPack> = found.into_iter().map(|(_, pack)| pack).collect();
-    let elsewhere = elsewhere(words, settings, terminal)?;
+    let elsewhere = elsewhere(arguments, settings, terminal)?;
     let nothing = found.is_empty() && elsewhere.as_ref().is_none_or(|found| found.packs.is_empty());
     terminal.answer(
         || {
             if nothing {
-                return format!("no pack is about {}\n", words.join(" "));
+                return format!("no pack is {}\n", asked_for(arguments));
             }
             let mut text = columns(&found.iter().map(|pack| row(pack)).collect::<Vec<_>>(), 4);
             if let Some(elsewhere) = elsewhere.as_ref().filter(|found| !found.packs.is_empty()) {
@@ -48,6 +54,25 @@ pub(super) fn run(words: &[String], settings: &Settings, terminal: &Terminal) ->
         },
     );
     Ok(if nothing { Exit::Refused } else { Exit::Done })
+}
+
+/// What was looked for, as a phrase.
+fn asked_for(arguments: &Search) -> String {
+    let about = (!arguments.words.is_empty()).then(|| format!("about {}", arguments.words.join(" ")));
+    let kind = arguments.kind.map(|kind| format!("of kind {}", word(kind)));
+    let target = arguments.target.as_ref().map(|target| format!("for the target {target}"));
+    [about, kind, target].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn word(kind: Kind) -> String {
+    kind.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
+}
+
+/// Whether a pack is of the kind that is asked for, and made for the target: it is that target, or depends on it.
+fn fits(pack: &RegistryPack, arguments: &Search) -> bool {
+    let of_kind = arguments.kind.is_none_or(|wanted| word(wanted) == kind(pack));
+    let needs = |target: &String| pack.manifest.dependencies.iter().any(|needed| needed.name.as_str() == target);
+    of_kind && arguments.target.as_ref().is_none_or(|target| pack.name().as_str() == target || needs(target))
 }
 
 /// The most words that a registry is asked about; each is a request.
@@ -78,17 +103,26 @@ impl Elsewhere {
     }
 }
 
-/// What the registry in use has about all of the words; `None` without one. One that does not answer is warned of.
-fn elsewhere(words: &[String], settings: &Settings, terminal: &Terminal) -> Outcome<Option<Elsewhere>> {
-    let Some(registry) = Registries::read(settings)?.in_use()? else { return Ok(None) };
+/// What a registry has about all of the words; `None` without one. One that does not answer is warned of.
+fn elsewhere(arguments: &Search, settings: &Settings, terminal: &Terminal) -> Outcome<Option<Elsewhere>> {
+    let registries = Registries::read(settings)?;
+    let registry = match &arguments.registry {
+        Some(text) => Some(registries.find(text)?),
+        None => registries.in_use()?,
+    };
+    let Some(registry) = registry else { return Ok(None) };
     if settings.offline {
         terminal.warning(&format!("--offline: registry `{}` is not asked", registry.url));
         return Ok(None);
     }
+    let mut filter = String::new();
+    filter.extend(arguments.kind.map(|kind| format!("&kind={}", word(kind))));
+    filter.extend(arguments.target.as_ref().map(|target| format!("&target={}", encoded(target))));
+    let words = if arguments.words.is_empty() { vec![String::new()] } else { arguments.words.clone() };
     let mut packs: Option<Vec<Value>> = None;
     let asked = Api::anonymous(settings, &registry).and_then(|api| {
         for word in words.iter().take(MOST_WORDS) {
-            let answer = api.ask("GET", &format!("search?per_page=100&q={}", encoded(word)), Body::Nothing)?;
+            let answer = api.ask("GET", &format!("search?per_page=100&q={}{filter}", encoded(word)), Body::Nothing)?;
             let found = answer.get("packs").and_then(Value::as_array).cloned().unwrap_or_default();
             packs = Some(match packs.take() {
                 None => found,
@@ -146,11 +180,12 @@ fn summary(pack: &RegistryPack) -> serde_json::Value {
 }
 
 /// `exo info PACK`.
-pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    let name = pack_name(name)?;
+pub(super) fn info(arguments: &Info, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let name = pack_name(&arguments.pack)?;
     let mut registry = Registry::open(settings)?;
     let lock = Project::find(settings)?.and_then(|project| project.lock);
-    registry.reach(settings, terminal, [(&name, Place::Unsaid)], lock.as_ref())?;
+    let place = arguments.registry.as_deref().map_or(Place::Unsaid, Place::Named);
+    registry.reach(settings, terminal, [(&name, place)], lock.as_ref())?;
     let Some(pack) = registry.newest().find(|pack| *pack.name() == name) else {
         return Err(unknown_pack(&name, &registry));
     };
@@ -178,6 +213,8 @@ pub(super) fn info(name: &str, settings: &Settings, terminal: &Terminal) -> Outc
                 object.insert("held_back".into(), json!(held_back));
                 object.insert("can_be_added".into(), json!(can_be_added));
                 object.insert("deprecated".into(), json!(pack.deprecated));
+                object.insert("published".into(), json!(pack.published()));
+                object.insert("source".into(), json!(pack.source().to_string()));
                 let needs = needs.iter().map(|(name, requirement)| (name.to_string(), json!(requirement)));
                 object.insert("dependencies".into(), serde_json::Value::Object(needs.collect()));
                 object.insert("license".into(), json!(pack.manifest.pack.license));
@@ -212,6 +249,9 @@ fn page(pack: &RegistryPack, versions: &[String], held_back: &[String], needs: &
     line("repository", about.repository.as_deref().unwrap_or_default());
     line("keywords", &about.keywords.join(", "));
     line("versions", &versions.join(", "));
+    let age = pack.published().map(|at| format!("{} ago", Span(policy::now().saturating_sub(at))));
+    line("published", &age.unwrap_or_default());
+    line("source", &pack.source().to_string());
     line("standing", pack.deprecated.as_deref().unwrap_or_default());
     for held in held_back {
         line("held back", held);

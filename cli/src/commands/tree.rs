@@ -18,30 +18,15 @@ pub(super) fn run(arguments: &Tree, settings: &Settings, terminal: &Terminal) ->
     let project = Project::open(settings)?;
     let lock = plan::resolve(settings, terminal, &project, &project.manifest)?;
     let view = View { project: &project, lock: &lock };
-    if terminal.is_json() {
-        terminal.json(&view.json());
+    if let Some(wanted) = &arguments.invert {
+        let name = pack_name(wanted)?;
+        if !lock.packs.contains_key(&name) {
+            return Err(not_in_project(&name, &lock));
+        }
+        terminal.answer(|| view.inverted(&name), || view.inverted_json(&name, &mut BTreeSet::new()));
         return Ok(Exit::Done);
     }
-    let mut text = String::new();
-    let mut seen = BTreeSet::new();
-    match &arguments.invert {
-        None => {
-            text.push_str(&view.root());
-            text.push('\n');
-            for (names, label) in [(view.direct(false), ""), (view.direct(true), " (dev)")] {
-                view.below(&names, &|name| view.needs(name), "", label, &mut seen, &mut text);
-            }
-        }
-        Some(wanted) => {
-            let name = pack_name(wanted)?;
-            let Some(pack) = lock.packs.get(&name) else {
-                return Err(not_in_project(&name, &lock));
-            };
-            text.push_str(&format!("{name} {}\n", pack.version));
-            view.below(&view.needed_by(&name), &|name| view.needed_by(name), "", "", &mut seen, &mut text);
-        }
-    }
-    terminal.data(&text);
+    terminal.answer(|| view.forward(), || view.json());
     Ok(Exit::Done)
 }
 
@@ -76,10 +61,15 @@ impl View<'_> {
         self.lock.packs.get(name).into_iter().flat_map(|pack| pack.dependencies.iter().cloned()).collect()
     }
 
+    /// Packs that need a pack themselves, and then the project's own that do.
     fn needed_by(&self, name: &PackName) -> Vec<PackName> {
         let mut found: Vec<PackName> = self.lock.dependents(name).map(|pack| pack.name.clone()).collect();
-        if self.direct(false).contains(name) || self.direct(true).contains(name) {
-            found.push(self.own_name().clone());
+        for root in self.project.roots() {
+            let needs = root.dependencies.iter().chain(&root.dev_dependencies);
+            let own = &root.pack.name.value;
+            if needs.into_iter().any(|dependency| dependency.name == *name) && !found.contains(own) {
+                found.push(own.clone());
+            }
         }
         found
     }
@@ -90,8 +80,40 @@ impl View<'_> {
                 exo_index::lockfile::LockedSource::Builtin => format!("{name} {}", pack.version),
                 source => format!("{name} {} ({source})", pack.version),
             },
-            None => self.root(),
+            None => format!("{name} {}", self.version(name)),
         }
+    }
+
+    fn version(&self, name: &PackName) -> String {
+        let own = self.project.roots().into_iter().find(|root| root.pack.name.value == *name);
+        let own = own.map(|root| root.pack.version.value.to_string());
+        self.lock.packs.get(name).map(|pack| pack.version.to_string()).or(own).unwrap_or_default()
+    }
+
+    fn forward(&self) -> String {
+        let (mut text, mut seen) = (format!("{}\n", self.root()), BTreeSet::new());
+        for (names, label) in [(self.direct(false), ""), (self.direct(true), " (dev)")] {
+            self.below(&names, &|name| self.needs(name), "", label, &mut seen, &mut text);
+        }
+        text
+    }
+
+    fn inverted(&self, name: &PackName) -> String {
+        let (mut text, mut seen) = (format!("{name} {}\n", self.version(name)), BTreeSet::new());
+        self.below(&self.needed_by(name), &|name| self.needed_by(name), "", "", &mut seen, &mut text);
+        text
+    }
+
+    /// A pack with all that need it; one that was told before has no `needed_by`.
+    fn inverted_json(&self, name: &PackName, seen: &mut BTreeSet<PackName>) -> serde_json::Value {
+        let mut told = json!({ "name": name.as_str(), "version": self.version(name) });
+        if seen.insert(name.clone()) {
+            let needed_by: Vec<_> = self.needed_by(name).iter().map(|other| self.inverted_json(other, seen)).collect();
+            if let Some(object) = told.as_object_mut() {
+                object.insert("needed_by".into(), needed_by.into());
+            }
+        }
+        told
     }
 
     /// One line for each name, each followed by what is below it; a pack that was shown before is not opened again.

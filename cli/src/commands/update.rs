@@ -55,6 +55,7 @@ pub(super) fn run(arguments: &Update, settings: &Settings, terminal: &Terminal) 
     standing::warn(settings, terminal, &project, lock, Ask::Memory);
     terminal.answer(
         || match changes.as_slice() {
+            [] if arguments.exo => format!("{LOCK_FILE} is of this exo already\n"),
             [] => "everything is at the newest version that Exo.toml allows\n".to_string(),
             some => format!("{}\n\n{}", some.join("\n"), installed.summary.text()),
         },
@@ -82,6 +83,9 @@ pub(super) fn lock(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
 /// The packs that may move: those named, or all.
 fn moved(arguments: &Update, project: &Project) -> Outcome<BTreeSet<PackName>> {
     let Some(lock) = &project.lock else { return Ok(BTreeSet::new()) };
+    if arguments.exo {
+        return Ok(BTreeSet::new());
+    }
     if arguments.packs.is_empty() {
         return Ok(lock.packs.keys().cloned().collect());
     }
@@ -115,7 +119,8 @@ fn changes(before: Option<&Lockfile>, after: &Lockfile) -> Vec<String> {
         },
         (None, None) => None,
     };
-    names.into_iter().filter_map(line).collect()
+    let exo = (before.exo != after.exo).then(|| format!("exo {} -> {}", before.exo, after.exo));
+    exo.into_iter().chain(names.into_iter().filter_map(line)).collect()
 }
 
 /// Packs whose raw C is not what the lockfile accepted. Raw C is trusted, so a change of it is the user's to accept.

@@ -23,15 +23,14 @@ pub(super) fn run(pack: &str, settings: &Settings, terminal: &Terminal) -> Outco
     if !lock.packs.contains_key(&name) {
         return Err(not_in_project(&name, &lock));
     }
-    let (chains, left_out) = chains(&project.manifest, &lock, &name);
-    let own = project.manifest.pack.name.value.to_string();
+    let (chains, left_out) = chains(&project.roots(), &lock, &name);
     let line = |chain: &Chain| {
         let steps = chain.packs.iter().map(|step| match lock.packs.get(step) {
             Some(pack) => format!("{step} {}", pack.version),
             None => step.to_string(),
         });
         let dev = if chain.dev { " (dev)" } else { "" };
-        format!("{own}{dev} -> {}\n", steps.collect::<Vec<_>>().join(" -> "))
+        format!("{}{dev} -> {}\n", chain.root, steps.collect::<Vec<_>>().join(" -> "))
     };
     terminal.answer(
         || {
@@ -43,7 +42,7 @@ pub(super) fn run(pack: &str, settings: &Settings, terminal: &Terminal) -> Outco
         },
         || {
             let chains = chains.iter().map(|chain| {
-                json!({ "dev": chain.dev, "packs": chain.packs.iter().map(ToString::to_string).collect::<Vec<_>>() })
+                json!({ "root": chain.root.as_str(), "dev": chain.dev, "packs": chain.packs.iter().map(ToString::to_string).collect::<Vec<_>>() })
             });
             json!({ "name": name.to_string(), "chains": chains.collect::<Vec<_>>(), "more": left_out })
         },
@@ -51,19 +50,22 @@ pub(super) fn run(pack: &str, settings: &Settings, terminal: &Terminal) -> Outco
     Ok(Exit::Done)
 }
 
-/// From a direct dependency to the pack in question.
+/// From a direct dependency of one of the project's packs to the pack in question.
 struct Chain {
+    root: PackName,
     packs: Vec<PackName>,
     dev: bool,
 }
 
 /// Breadth first, so that short chains come first; whether some were left out.
-fn chains(manifest: &Manifest, lock: &Lockfile, wanted: &PackName) -> (Vec<Chain>, bool) {
-    let start = |dev: bool| {
+fn chains(roots: &[&Manifest], lock: &Lockfile, wanted: &PackName) -> (Vec<Chain>, bool) {
+    let start = |manifest: &Manifest, dev: bool| -> Vec<Chain> {
         let section = if dev { &manifest.dev_dependencies } else { &manifest.dependencies };
-        section.iter().map(move |dependency| Chain { packs: vec![dependency.name.clone()], dev })
+        let root = &manifest.pack.name.value;
+        section.iter().map(|needed| Chain { root: root.clone(), packs: vec![needed.name.clone()], dev }).collect()
     };
-    let mut open: std::collections::VecDeque<Chain> = start(false).chain(start(true)).collect();
+    let mut open: std::collections::VecDeque<Chain> =
+        [false, true].into_iter().flat_map(|dev| roots.iter().flat_map(move |root| start(root, dev))).collect();
     let mut found = Vec::new();
     while let Some(chain) = open.pop_front() {
         let Some(last) = chain.packs.last() else { continue };
@@ -77,7 +79,7 @@ fn chains(manifest: &Manifest, lock: &Lockfile, wanted: &PackName) -> (Vec<Chain
         let needs = lock.packs.get(last).into_iter().flat_map(|pack| pack.dependencies.iter());
         for next in needs.filter(|next| reaches(lock, next, wanted)) {
             let packs = chain.packs.iter().chain([next]).cloned().collect();
-            open.push_back(Chain { packs, dev: chain.dev });
+            open.push_back(Chain { root: chain.root.clone(), packs, dev: chain.dev });
         }
     }
     (found, false)

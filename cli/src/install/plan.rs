@@ -247,7 +247,7 @@ fn settle(
         }
         return Err(failure.hint(match project.lock.as_ref().filter(|lock| lock.exo != exo) {
             Some(lock) => {
-                format!("use exo {}, or run `exo install` without --locked to move the lockfile to exo {exo}", lock.exo)
+                format!("use exo {}, or move the lockfile to exo {exo} with `exo update --exo`", lock.exo)
             }
             None => format!("run `exo install` without --locked, and keep the {LOCK_FILE} it writes"),
         }));

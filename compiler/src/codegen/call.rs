@@ -6,10 +6,14 @@ use crate::codegen::access::{Storage, WindowExpr};
 use crate::codegen::c_tree::{CExpr, CStmt};
 use crate::codegen::function::FunctionLowering;
 use crate::codegen::template::{self, Piece};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::hardware::config::ConfigField;
 use crate::hardware::instruction::Instruction;
 use crate::loop_ir::expression::{Expr, ExprKind};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
+use crate::loop_ir::statement::StmtKind;
 use crate::loop_ir::types::DataType;
+use crate::loop_ir::{Block, configuration, visit};
 use crate::source::Span;
 use crate::symbol::Sym;
 
@@ -117,6 +121,10 @@ impl FunctionLowering<'_, '_> {
             self.unit.errors.push(problem.label(span, "called here"));
             return None;
         }
+        if let Some(problem) = disturbed_argument(callee, args) {
+            self.unit.errors.push(problem.at(span, "called here"));
+            return None;
+        }
         let pieces = template::parse(&instruction.template).unwrap_or_default();
         let arguments: Vec<Placeholders> = callee
             .args
@@ -191,4 +199,36 @@ fn lookup<'t>(arguments: &'t [Placeholders], name: &str) -> Option<&'t str> {
         return Some(argument.data.as_deref().unwrap_or(&argument.whole));
     }
     with("_int").and_then(|argument| argument.variable.as_deref())
+}
+
+/// An argument that reads a field which the instruction changes: its C may read the argument again after that. Handing a field its own
+/// value changes nothing.
+fn disturbed_argument(callee: &Proc, args: &[Expr]) -> Option<Diagnostic> {
+    if !configuration::may_write(&callee.body) {
+        return None;
+    }
+    callee.args.iter().zip(args).find_map(|(formal, actual)| {
+        let field = configuration::disturbed([actual], &callee.body)?;
+        if actual.kind == ExprKind::ReadConfig(field.clone()) && is_set_to(&callee.body, &field, &formal.name) {
+            return None;
+        }
+        let (instruction, parameter) = (&callee.name, formal.name.name());
+        let message =
+            format!("instruction `{instruction}` changes `{field}`, which its argument for `{parameter}` reads");
+        let hint = "its C could read the argument after the change: pass a value that does not depend on the field";
+        Some(Diagnostic::error(codes::CONFIG, message).hint(hint))
+    })
+}
+
+/// Whether every write of a field stores this parameter.
+fn is_set_to(body: &Block, field: &ConfigField, parameter: &Sym) -> bool {
+    let mut always = true;
+    visit::each_stmt(body, &mut |stmt| match &stmt.kind {
+        StmtKind::WriteConfig { field: written, rhs } if written == field => {
+            always &= matches!(&rhs.kind, ExprKind::Read { name, idx } if name == parameter && idx.is_empty());
+        }
+        StmtKind::Call { callee, .. } => always &= !configuration::may_write(&callee.body),
+        _ => {}
+    });
+    always
 }

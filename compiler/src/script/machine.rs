@@ -79,16 +79,20 @@ fn is_harmless(flag: &str) -> bool {
         Some('D') => rest.len() > 1,
         // `-Wl,`, `-Wa,` and `-Wp,` talk to other programs.
         Some('W') => plain(rest.strip_suffix("=0").unwrap_or(rest)),
-        Some('f') if rest.starts_with("fsanitize=") => {
-            rest.chars().all(|c| c.is_ascii_alphanumeric() || "-=,".contains(c))
-        }
-        Some('f') => (plain(rest) || rest.starts_with("ffp-contract=")) && !loads_or_writes(rest),
+        Some('f') => (plain(rest) || takes_words(rest)) && !loads_or_writes(rest),
         Some('s') => rest
             .strip_prefix("std=")
             .is_some_and(|dialect| dialect.chars().all(|c| c.is_ascii_alphanumeric() || c == '+')),
         Some('p') => rest == "pedantic" || rest == "pthread",
         Some(_) | None => false,
     }
+}
+
+/// Options of `-f` with a list of words, which are no files.
+fn takes_words(rest: &str) -> bool {
+    const KEYS: [&str; 5] = ["ffp-contract", "fsanitize", "fno-sanitize", "fsanitize-recover", "fno-sanitize-recover"];
+    let words = |words: &str| words.chars().all(|c| c.is_ascii_alphanumeric() || "-,".contains(c));
+    rest.split_once('=').is_some_and(|(key, value)| KEYS.contains(&key) && words(value))
 }
 
 /// Options of `-f` that load code or write files even without a `=`.
@@ -138,6 +142,7 @@ mod tests {
             "-Wall",
             "-Wno-unused",
             "-fsanitize=address,undefined",
+            "-fno-sanitize-recover=all",
             "-g",
         ] {
             assert!(is_harmless(flag), "{flag}");
@@ -166,6 +171,8 @@ mod tests {
             "-mllvm",
             "-fuse-ld=./ld",
             "-fprofile-use=x",
+            "-fsanitize-ignorelist=x",
+            "-fsanitize=/x",
             "-fdump-tree-all",
             "-save-temps",
             "-MD",

@@ -217,6 +217,15 @@ fn an_instruction_is_no_kernel() {
     let lib = LIB.replace("return simplify(p)", "return make_instr(p, \"scale({x_data});\")");
     sandbox.write("work/src/lib.exo", &lib);
     let run = sandbox.run(&["build"]).exits(1);
+    run.says(&[
+        "error[E0504]",
+        "the schedule makes the instruction `scale` while it runs",
+        "there `exo audit` sees it",
+    ]);
+    let made = "fast = make_instr(scale, \"scale({x_data});\")\n\ndef schedule(";
+    let lib = LIB.replace("return simplify(p)", "return fast").replace("def schedule(", made);
+    sandbox.write("work/src/lib.exo", &lib);
+    let run = sandbox.run(&["build"]).exits(1);
     run.says(&["error[E0601]", "kernel `scale`: `scale` is an instruction", "compose a proc that calls it"]);
     assert!(!sandbox.exists("work/build"));
 }

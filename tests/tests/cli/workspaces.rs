@@ -66,7 +66,7 @@ fn commands_run_for_one_for_some_and_for_all() {
     sandbox
         .run(&["add", "base", "--workspace"])
         .exits(2)
-        .says(&["--workspace goes with check, test, build, package and publish"]);
+        .says(&["--workspace goes with check, test, build, package, publish, audit and tree"]);
     sandbox.run(&["add", "base"]).exits(1).says(&["root of a workspace", "-p PACK"]);
     sandbox.run(&["add", "base@1.1", "-p", "low"]).exits(0);
     assert!(sandbox.read("work/packs/low/Exo.toml").contains("base = \"1.1\""));
