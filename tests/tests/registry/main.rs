@@ -23,3 +23,4 @@ mod server;
 mod site;
 mod store;
 mod several;
+mod verdicts;
