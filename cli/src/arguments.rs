@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use authors::{
-    At, CreateToken, Deprecate, Login, Logout, Owned, Owner, OwnerAction, Publish, Right, Token, TokenAction, Whom,
-    Why, Yank,
+    At, CreateToken, Deprecate, Login, Logout, Owned, Owner, OwnerAction, Proof, Publish, Token, TokenAction, Whom,
+    Withdraw, Yank,
 };
 
 /// A compiler for user-schedulable kernels whose schedules, instructions and targets are packages

@@ -15,6 +15,9 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("GET", "/api/v1/packs/base/audit", "owners"),
     ("GET", "/api/v1/tokens", "session"),
     ("DELETE", "/api/v1/tokens/none", "session"),
+    ("GET", "/api/v1/account/second-factor", "session"),
+    ("PUT", "/api/v1/organisations/lab/verification", "session"),
+    ("DELETE", "/api/v1/organisations/lab/verification", "session"),
 ];
 
 #[test]
