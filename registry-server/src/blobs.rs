@@ -10,6 +10,7 @@ use object_store::prefix::PrefixStore;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, UpdateVersion};
 
 use crate::failure::Failure;
+use crate::tiles::Source;
 
 /// The store of files.
 #[derive(Clone)]
@@ -103,5 +104,11 @@ impl Blobs {
             }
         }
         Err(Failure::new(format!("blobs: `{path}` was changed by others again and again")))
+    }
+}
+
+impl Source for Blobs {
+    async fn file(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        self.need(path).await
     }
 }

@@ -46,7 +46,15 @@ fn is_replacement(text: &str) -> bool {
 }
 
 /// Takes the lock for a change of a pack that the caller may make.
-async fn change(service: &Service, caller: &Caller, right: Right, name: &PackName) -> Result<Rows, ApiError> {
+///
+/// # Errors
+/// The caller may not, or there is no such pack.
+pub(crate) async fn change(
+    service: &Service,
+    caller: &Caller,
+    right: Right,
+    name: &PackName,
+) -> Result<Rows, ApiError> {
     caller.may(right, name)?;
     let mut turn = database::turn(&service.registry.rows).await?;
     let there = sqlx::query("SELECT name FROM packs WHERE name = $1")
@@ -61,7 +69,10 @@ async fn change(service: &Service, caller: &Caller, right: Right, name: &PackNam
 }
 
 /// Makes a change visible.
-async fn conclude(
+///
+/// # Errors
+/// Rows or files cannot be written.
+pub(crate) async fn conclude(
     service: &Service,
     mut turn: Rows,
     caller: &Caller,

@@ -13,13 +13,16 @@ pub enum Right {
     Yank,
     /// Add and remove owners.
     Owners,
+    /// Publish, change and withdraw advisories.
+    Advisories,
     /// What administrators may.
     Admin,
 }
 
 impl Right {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::PublishNew, Self::PublishUpdate, Self::Yank, Self::Owners, Self::Admin];
+    pub const ALL: [Self; 6] =
+        [Self::PublishNew, Self::PublishUpdate, Self::Yank, Self::Owners, Self::Advisories, Self::Admin];
 
     /// The right's word in the protocol.
     pub const fn as_str(self) -> &'static str {
@@ -28,6 +31,7 @@ impl Right {
             Self::PublishUpdate => "publish-update",
             Self::Yank => "yank",
             Self::Owners => "owners",
+            Self::Advisories => "advisories",
             Self::Admin => "admin",
         }
     }
@@ -39,6 +43,7 @@ impl Right {
             Self::PublishUpdate => "publish new versions of your packs",
             Self::Yank => "yank versions and deprecate packs",
             Self::Owners => "add and remove owners",
+            Self::Advisories => "publish, change and withdraw advisories",
             Self::Admin => "act for the owners of every pack",
         }
     }

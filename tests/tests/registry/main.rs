@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod access;
+mod advisories;
 mod authors;
 mod browser;
 mod client;
 mod guarding;
+mod mirroring;
 mod operations;
 mod organisations;
 mod pages;
@@ -20,5 +22,6 @@ mod second_factor;
 mod second_factor_in_browser;
 mod sending;
 mod server;
+mod site;
 mod store;
 mod several;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
+use crate::advisories::told_everywhere;
 use crate::client;
 use crate::operations::comes_back;
 use crate::organisations;
@@ -93,6 +94,12 @@ fn second_factors_on_postgres() {
 fn organisations_on_postgres() {
     let cluster = Cluster::start();
     organisations::life(&Server::start_on(Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
+}
+
+#[test]
+fn advisories_are_kept_on_postgres() {
+    let cluster = Cluster::start();
+    told_everywhere(Server::start_on(Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
 }
 
 #[test]

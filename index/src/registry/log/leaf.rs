@@ -75,6 +75,13 @@ pub enum Event {
         /// The SHA-256 of the advisory's JSON as it stands in the shard.
         digest: Sha256,
     },
+    /// An advisory was withdrawn.
+    AdvisoryWithdrawn {
+        /// The pack.
+        name: PackName,
+        /// The advisory's id.
+        id: String,
+    },
     /// Something happened to an organisation, the owner of a scope.
     Organisation {
         /// Its name, which is that of the scope.
@@ -170,6 +177,7 @@ fn read_event(verb: &str, subject: &str, middle: &[&str]) -> Option<Event> {
         ("advisory", [id], [digest]) => {
             Some(Event::Advisory { name, id: (*id).to_owned(), digest: digest.strip_prefix("digest ")?.parse().ok()? })
         }
+        ("advisory-withdrawn", [id], []) => Some(Event::AdvisoryWithdrawn { name, id: (*id).to_owned() }),
         (_, _, _) => None,
     }
 }
@@ -205,6 +213,7 @@ impl fmt::Display for Leaf {
                 writeln!(f, "deprecate\n{name} {}", if *deprecated { "set" } else { "lift" })?;
             }
             Event::Advisory { name, id, digest } => writeln!(f, "advisory\n{name} {id}\ndigest {digest}")?,
+            Event::AdvisoryWithdrawn { name, id } => writeln!(f, "advisory-withdrawn\n{name} {id}")?,
             Event::Organisation { name, change } => writeln!(f, "organisation\n{name} {}", change.as_str())?,
             Event::Member { organisation, login, role } => {
                 writeln!(f, "member\n{organisation} {login} {}", role.map_or("remove", Role::as_str))?;
