@@ -6,7 +6,7 @@ use exo_index::registry::look_alike;
 use exo_index::registry::shard::PackEntry;
 use sqlx::Row as _;
 
-use crate::access::{self, Caller, Right};
+use crate::access::{self, Caller};
 use crate::accounts::is_login;
 use crate::chance::{self, unsigned};
 use crate::database::{self, Rows};
@@ -155,9 +155,7 @@ pub(crate) async fn remove(service: &Service, caller: &Caller, name: &str, login
 /// # Errors
 /// The caller is no administrator, a code of the second factor is needed, or there is no such organisation.
 pub(crate) async fn verify(service: &Service, caller: &Caller, name: &str, verified: bool) -> Result<(), ApiError> {
-    if !caller.administrator || !caller.session && !caller.rights.contains(&Right::Admin) {
-        return Err(ApiError::forbidden("only an administrator says whom the registry vouches for"));
-    }
+    caller.must_administer(None)?;
     second_factor::prove(service, caller).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
     if !organisations::exists(&mut turn, name).await? {

@@ -16,6 +16,7 @@ use super::visitor::{Frame, Visitor};
 use crate::access::{Caller, LONGEST_TOKEN_DAYS, Right};
 use crate::chance;
 use crate::organisations::{self, Role};
+use crate::reports;
 use crate::search;
 use crate::second_factor;
 use crate::service::Service;
@@ -48,6 +49,8 @@ struct Account<'a> {
     frame: &'a Frame,
     login: &'a str,
     administrator: bool,
+    /// Reports that wait, for an administrator.
+    reports: i64,
     packs: Vec<Row>,
     tokens: Vec<TokenRow>,
     choices: Vec<Choice>,
@@ -97,6 +100,10 @@ async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outco
         frame,
         login: &caller.login,
         administrator: caller.administrator,
+        reports: match caller.administrator {
+            true => reports::open(&mut *service.registry.rows.acquire().await?).await?,
+            false => 0,
+        },
         packs: search::owned(&service.registry.rows, &caller.login).await?.into_iter().map(Row::from).collect(),
         tokens: tokens::list(service, caller).await?.into_iter().map(row).collect(),
         choices: offered.map(choice).collect(),

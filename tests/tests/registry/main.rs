@@ -16,6 +16,7 @@ mod pages_in_browser;
 mod postgres;
 mod pruning;
 mod publishing;
+mod quarantine;
 mod refusals;
 mod scopes;
 mod second_factor;
