@@ -13,13 +13,13 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::access;
 use crate::accounts;
 use crate::api;
 use crate::configuration::Serve;
 use crate::failure::Failure;
 use crate::index;
 use crate::pages;
+use crate::pruning::Pruner;
 use crate::publish::bundled::Bundled;
 use crate::publish::worker;
 use crate::registry::Registry;
@@ -147,17 +147,15 @@ async fn end_signal() {
     }
 }
 
-/// Keeps the pointer fresh, and forgets what nobody committed.
+/// Keeps the pointer fresh, and removes what is of no more use.
 async fn renew(service: Service) {
+    let mut pruner = Pruner::default();
     loop {
         if let Err(failure) = index::renew(&service.registry).await {
             tracing::error!(%failure, "the pointer could not be renewed");
         }
-        if let Err(failure) = worker::tidy(&service).await {
-            tracing::error!(%failure, "old uploads could not be removed");
-        }
-        if let Err(failure) = access::forget_counts(&service.registry.rows).await {
-            tracing::error!(%failure, "old counts could not be removed");
+        if let Err(failure) = pruner.turn(&service).await {
+            tracing::error!(%failure, "what is of no more use could not be removed");
         }
         tokio::time::sleep(Duration::from_secs(5)).await;
     }

@@ -151,11 +151,10 @@ fn real_packs_are_judged_alike_on_both_sides() {
     let server = Server::start();
     let session = server.account("arm");
     let neon = Pack::of_folder("packages/neon", "@arm/neon", "1.1.0");
-    let conv2d = Pack::of_folder("packages/neon-conv2d", "@arm/neon-conv2d", "1.2.0");
-    let outcome = server.publish(&session, &[neon, conv2d]);
+    let outcome = server.publish(&session, &[neon]);
     assert_eq!(outcome["state"], "published", "{outcome}");
     let user = home(&server);
     user.project("");
-    let said = user.run(&["add", "@arm/neon", "@arm/neon-conv2d", "--format", "json"]).exits(0);
-    assert_eq!(said.stdout.matches("\"registry_verdict\": \"equal\"").count(), 2, "{}", said.stdout);
+    let said = user.run(&["add", "@arm/neon", "--format", "json"]).exits(0);
+    said.prints(&["\"registry_verdict\": \"equal\"", "\"name\": \"@arm/neon\""]);
 }
