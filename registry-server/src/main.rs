@@ -13,6 +13,7 @@ mod database;
 mod error;
 mod failure;
 mod index;
+mod kept;
 mod keys;
 mod operations;
 mod organisations;

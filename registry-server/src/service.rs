@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
-use prometheus::{IntCounterVec, Opts};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tower_http::timeout::TimeoutLayer;
@@ -19,6 +19,7 @@ use crate::api;
 use crate::configuration::Serve;
 use crate::failure::Failure;
 use crate::index;
+use crate::kept::Kept;
 use crate::pages;
 use crate::publish::bundled::Bundled;
 use crate::publish::worker;
@@ -35,6 +36,8 @@ pub(crate) struct Service {
     pub(crate) exo: PathBuf,
     /// The packs that come with it.
     pub(crate) bundled: Arc<Bundled>,
+    /// What was served lately of the files that never change.
+    pub(crate) kept: Kept,
     pub(crate) open_sign_up: bool,
     /// Whether the proxy before this server says where requests come from.
     pub(crate) behind_proxy: bool,
@@ -42,6 +45,8 @@ pub(crate) struct Service {
     pub(crate) wake: Arc<Notify>,
     /// What happened, by kind.
     pub(crate) counters: IntCounterVec,
+    /// How long the work of the background took, in seconds, by kind.
+    pub(crate) durations: HistogramVec,
 }
 
 impl Service {
@@ -49,6 +54,21 @@ impl Service {
     pub(crate) fn count(&self, what: &str) {
         self.counters.with_label_values(&[what]).inc();
     }
+
+    /// Notes for `/metrics` that some work took the time from `start` until now.
+    pub(crate) fn took(&self, what: &str, start: Instant) {
+        self.durations.with_label_values(&[what]).observe(start.elapsed().as_secs_f64());
+    }
+}
+
+/// Makes and registers what `/metrics` shows.
+fn measures() -> Result<(IntCounterVec, HistogramVec), prometheus::Error> {
+    let counters = IntCounterVec::new(Opts::new("exo_registry_events_total", "What happened, by kind"), &["event"])?;
+    let spent = HistogramOpts::new("exo_registry_work_seconds", "How long work on a publish took, by kind");
+    let durations = HistogramVec::new(spent, &["work"])?;
+    prometheus::register(Box::new(counters.clone()))?;
+    prometheus::register(Box::new(durations.clone()))?;
+    Ok((counters, durations))
 }
 
 /// The `exo` beside this program.
@@ -67,12 +87,11 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         Some(exo) => exo.clone(),
         None => exo_beside()?,
     };
-    let counters = IntCounterVec::new(Opts::new("exo_registry_events_total", "What happened, by kind"), &["event"])
-        .map_err(|error| Failure::new(format!("metrics: {error}")))?;
-    prometheus::register(Box::new(counters.clone())).map_err(|error| Failure::new(format!("metrics: {error}")))?;
+    let (counters, durations) = measures().map_err(|error| Failure::new(format!("metrics: {error}")))?;
     let bundled = Arc::new(Bundled::of(&exo, &registry.data).await?);
     let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
-    let service = Service { registry, exo, bundled, open_sign_up, behind_proxy, wake: Arc::default(), counters };
+    let (kept, wake) = (Kept::default(), Arc::default());
+    let service = Service { registry, exo, bundled, kept, open_sign_up, behind_proxy, wake, counters, durations };
     let listener = TcpListener::bind(arguments.listen).await.map_err(|error| no_address(arguments.listen, &error))?;
     let address = listener.local_addr()?;
     if let Some(code) = accounts::first_code(&service.registry.rows).await? {
