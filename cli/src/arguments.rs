@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use authors::{
-    At, CreateToken, Deprecate, Login, Logout, Owned, Owner, OwnerAction, Publish, Right, Token, TokenAction, Whom,
-    Why, Yank,
+    Advisory, AdvisoryAction, AdvisoryText, At, CreateToken, Deprecate, Login, Logout, Owned, Owner, OwnerAction,
+    Publish, PublishAdvisory, Right, Token, TokenAction, WhichAdvisory, Whom, Why, Yank,
 };
 
 /// A compiler for user-schedulable kernels whose schedules, instructions and targets are packages
@@ -132,6 +132,8 @@ pub(crate) enum Command {
     Yank(Yank),
     /// Say that a pack is not kept up any more
     Deprecate(Deprecate),
+    /// Say which versions of a pack have a known weakness
+    Advisory(Advisory),
     /// Say who may publish and change a pack
     Owner(Owner),
     /// Log in at a registry

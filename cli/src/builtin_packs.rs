@@ -205,7 +205,7 @@ fn describe(candidate: &mut Candidate, text: &str) -> Result<(), serde_json::Err
     candidate.yanked = said.get("yanked").map(|reason| Yanked { reason: texts(reason) });
     let advisories = said.get("advisories").and_then(serde_json::Value::as_object).into_iter().flatten();
     candidate.advisories = advisories
-        .map(|(id, summary)| Advisory { id: id.clone(), summary: texts(summary).unwrap_or_default() })
+        .map(|(id, summary)| Advisory { id: id.clone(), summary: texts(summary).unwrap_or_default(), advice: None })
         .collect();
     Ok(())
 }

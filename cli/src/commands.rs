@@ -1,6 +1,7 @@
 //! One verb per file; this is the list of them.
 
 mod add;
+mod advisory;
 mod audit;
 mod build;
 mod cache;
@@ -76,6 +77,7 @@ fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> O
         Command::Publish(arguments) => publish::run(&arguments, std::slice::from_ref(settings), settings, terminal),
         Command::Yank(arguments) => yank::run(&arguments, settings, terminal),
         Command::Deprecate(arguments) => yank::deprecate(&arguments, settings, terminal),
+        Command::Advisory(arguments) => advisory::run(&arguments, settings, terminal),
         Command::Owner(arguments) => owner::run(&arguments, settings, terminal),
         Command::Login(arguments) => login::run(&arguments, settings, terminal),
         Command::Logout(arguments) => login::logout(&arguments, settings, terminal),

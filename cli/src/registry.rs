@@ -20,7 +20,6 @@ use exo_index::candidates::{Advisory, Candidate, Published, Yanked};
 use exo_index::manifest::{Dependency, DependencySource, MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
 use exo_index::registry::shard::{Shard, VersionEntry, Withdrawal};
-use exo_index::version::Requirement;
 use exo_index::visible::shown;
 
 use crate::builtin_packs::{Archive, RegistryPack};
@@ -73,15 +72,18 @@ pub(crate) fn packs_of(client: &Arc<Client>, name: &PackName) -> Outcome<Vec<Reg
 }
 
 fn pack_of(client: &Arc<Client>, shard: &Shard, entry: &VersionEntry) -> Outcome<RegistryPack> {
-    let affects = |requirement: &Requirement| requirement.matches(&entry.version);
-    let advisories = shard.pack.advisories.iter().filter(|advisory| affects(&advisory.versions));
+    let advisories = shard.pack.advisories.iter().filter(|advisory| advisory.affects(&entry.version));
     let candidate = Candidate {
         version: entry.version.clone(),
         exo: entry.exo.clone(),
         published: Published::At(entry.published),
         yanked: entry.yanked.as_ref().map(|yanked| Yanked { reason: why(yanked) }),
         advisories: advisories
-            .map(|advisory| Advisory { id: advisory.id.clone(), summary: advisory.summary.clone() })
+            .map(|advisory| Advisory {
+                id: advisory.id.clone(),
+                summary: shown(&advisory.summary),
+                advice: advisory.advice().map(|advice| shown(&advice)),
+            })
             .collect(),
     };
     Ok(RegistryPack {

@@ -78,6 +78,15 @@ pub struct Advisory {
     pub id: String,
     /// What it is about, in one line.
     pub summary: String,
+    /// What to do about it, as one phrase.
+    pub advice: Option<String>,
+}
+
+impl fmt::Display for Advisory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.id, self.summary)?;
+        self.advice.iter().try_for_each(|advice| write!(f, " ({advice})"))
+    }
 }
 
 /// A version that a source offers.
@@ -179,10 +188,13 @@ impl Removal {
                 "take an older version, wait, or add `{name}` to `exempt` under `[policy]` in Exo.toml if you trust it as it is"
             ),
             Self::Yanked { .. } => format!("ask for another version of `{name}`; projects that have it locked keep it"),
-            Self::Advisory(advisory) => format!(
-                "ask for a version of `{name}` without it, or add \"{}\" to `allow-advisories` under `[policy]` if it does not concern you",
-                advisory.id
-            ),
+            Self::Advisory(advisory) => {
+                let advice = advisory.advice.as_ref().map(|advice| format!("{advice}; ")).unwrap_or_default();
+                format!(
+                    "{advice}ask for a version of `{name}` without it, or add \"{}\" to `allow-advisories` under `[policy]` if it does not concern you",
+                    advisory.id
+                )
+            }
             Self::Exo { .. } => format!("use a version of exo that `{name}` works with"),
             Self::Prerelease => "name the prerelease in the requirement to accept it".to_owned(),
         }
@@ -286,7 +298,7 @@ mod tests {
     fn packs_are_exempted_by_name_and_advisories_by_id() {
         let mut policy = policy("1 week");
         let mut young = candidate(Published::Unknown);
-        young.advisories.push(Advisory { id: "EXO-1".into(), summary: "wrong lanes".into() });
+        young.advisories.push(Advisory { id: "EXO-1".into(), summary: "wrong lanes".into(), advice: None });
         assert_eq!(policy.judge(&name(), &young).len(), 2);
         policy.section.exempt.insert(name());
         assert_eq!(texts(&policy, &young), ["has the advisory EXO-1 (wrong lanes)"]);

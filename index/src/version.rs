@@ -152,6 +152,21 @@ impl Requirement {
         self.matches(exo) || self.matches(&Version::new(exo.major(), exo.minor(), exo.patch()))
     }
 
+    /// Whether a prerelease lies in the range when versions are compared by order alone; [`Requirement::matches`] lets a prerelease in
+    /// only where one is named.
+    pub fn spans(&self, version: &Version) -> bool {
+        let release = Version::new(version.major(), version.minor(), version.patch());
+        self.0.comparators.iter().all(|comparator| {
+            let one = Self(semver::VersionReq { comparators: vec![comparator.clone()] });
+            let bound = (Some(release.minor()), Some(release.patch()));
+            let before_bound = comparator.op == semver::Op::Less
+                && comparator.pre.is_empty()
+                && comparator.major == release.major()
+                && (comparator.minor.or(Some(0)), comparator.patch.or(Some(0))) == bound;
+            one.matches(version) || one.matches(&release) || before_bound
+        })
+    }
+
     /// Whether this is `*`.
     pub fn is_any(&self) -> bool {
         self.0.comparators.is_empty()

@@ -27,12 +27,14 @@ pub(crate) enum Right {
     PublishUpdate,
     Yank,
     Owners,
+    Advisories,
     Admin,
 }
 
 impl Right {
     /// All of them.
-    pub(crate) const ALL: [Self; 5] = [Self::PublishNew, Self::PublishUpdate, Self::Yank, Self::Owners, Self::Admin];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::PublishNew, Self::PublishUpdate, Self::Yank, Self::Owners, Self::Advisories, Self::Admin];
 
     /// The right's word in the protocol.
     pub(crate) const fn as_str(self) -> &'static str {
@@ -41,6 +43,7 @@ impl Right {
             Self::PublishUpdate => "publish-update",
             Self::Yank => "yank",
             Self::Owners => "owners",
+            Self::Advisories => "advisories",
             Self::Admin => "admin",
         }
     }

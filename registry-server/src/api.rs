@@ -1,6 +1,7 @@
 //! The HTTP interface: routes, and what all handlers share.
 
 mod accounts;
+mod advisories;
 mod feeds;
 mod organisations;
 mod packs;
@@ -41,6 +42,10 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/packs/{name}", get(packs::show))
         .route("/packs/{name}/{version}/yank", put(packs::yank).delete(packs::unyank))
         .route("/packs/{name}/deprecation", put(packs::deprecate).delete(packs::undeprecate))
+        .route("/packs/{name}/advisories", get(advisories::list).post(advisories::publish))
+        .route("/packs/{name}/advisories/{id}", put(advisories::replace).delete(advisories::withdraw))
+        .route("/packs/{name}/advisories.atom", get(feeds::advisories_of_pack))
+        .route("/advisories.atom", get(feeds::advisories))
         .route("/packs/{name}/owners", get(packs::owners))
         .route("/packs/{name}/owners/{login}", put(packs::add_owner).delete(packs::remove_owner))
         .route("/packs/{name}/dependants", get(packs::dependants))

@@ -21,6 +21,7 @@ use exo_index::registry::shard::{PackEntry, Shard, VersionEntry};
 use exo_index::registry::snapshot::bucket_of;
 use sqlx::Row as _;
 
+use crate::advisories;
 use crate::blobs::Blobs;
 use crate::chance::{self, signed, unsigned};
 use crate::database::{self, Rows};
@@ -132,6 +133,7 @@ pub(crate) async fn shard(rows: &mut sqlx::AnyConnection, name: &PackName) -> Re
         .fetch_all(&mut *rows)
         .await?;
     pack.owners = owners.iter().map(|row| row.try_get("login")).collect::<Result<_, _>>()?;
+    pack.advisories = advisories::standing(&mut *rows, name).await?;
     let entries = sqlx::query("SELECT entry FROM versions WHERE name = $1")
         .bind(name.as_str().to_owned())
         .fetch_all(&mut *rows)

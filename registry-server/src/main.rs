@@ -2,6 +2,7 @@
 
 mod access;
 mod accounts;
+mod advisories;
 mod api;
 mod backup;
 mod blobs;

@@ -12,6 +12,8 @@ CREATE INDEX IF NOT EXISTS versions_by_archive ON versions (archive);
 CREATE INDEX IF NOT EXISTS versions_by_time ON versions (published);
 CREATE TABLE IF NOT EXISTS dependencies (name TEXT NOT NULL, version TEXT NOT NULL, dependency TEXT NOT NULL, requirement TEXT NOT NULL, PRIMARY KEY (name, version, dependency));
 CREATE INDEX IF NOT EXISTS dependencies_by_target ON dependencies (dependency);
+CREATE TABLE IF NOT EXISTS advisories (id TEXT PRIMARY KEY, name TEXT NOT NULL, entry TEXT NOT NULL, published BIGINT NOT NULL, changed BIGINT NOT NULL, withdrawn BIGINT NOT NULL);
+CREATE INDEX IF NOT EXISTS advisories_by_name ON advisories (name);
 CREATE TABLE IF NOT EXISTS downloads (name TEXT NOT NULL, version TEXT NOT NULL, day BIGINT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (name, version, day));
 CREATE TABLE IF NOT EXISTS log (position BIGINT PRIMARY KEY, leaf TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS audit (id TEXT PRIMARY KEY, at BIGINT NOT NULL, login TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL);

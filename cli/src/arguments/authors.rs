@@ -59,6 +59,94 @@ pub(crate) struct Why {
 }
 
 #[derive(Clone, Debug, Args)]
+pub(crate) struct Advisory {
+    #[command(subcommand)]
+    pub(crate) action: AdvisoryAction,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum AdvisoryAction {
+    /// Print the advisories of a pack, withdrawn ones too
+    List {
+        /// Name of the pack
+        #[arg(value_name = "PACK")]
+        pack: String,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Warn everybody who uses certain versions of a pack, and let nobody newly choose them
+    Publish(PublishAdvisory),
+    /// Change what an advisory says; what is not given stays
+    Change {
+        #[command(flatten)]
+        which: WhichAdvisory,
+        #[command(flatten)]
+        says: AdvisoryText,
+    },
+    /// Take an advisory back
+    Withdraw(WhichAdvisory),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PublishAdvisory {
+    /// Name of the pack
+    #[arg(value_name = "PACK")]
+    pub(crate) pack: String,
+    /// The id that it has elsewhere, such as CVE-2026-1234; the registry gives one when left out
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    #[command(flatten)]
+    pub(crate) says: AdvisoryText,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+/// One advisory of a pack.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WhichAdvisory {
+    /// Name of the pack
+    #[arg(value_name = "PACK")]
+    pub(crate) pack: String,
+    /// The advisory's id
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+/// What an advisory says.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AdvisoryText {
+    /// The versions that are affected, such as '<1.2.1' or '>=1.1, <1.2.1'
+    #[arg(long, value_name = "REQ")]
+    pub(crate) versions: Option<String>,
+    /// How bad it is
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    pub(crate) severity: Option<Severity>,
+    /// One line that says what is wrong
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) summary: Option<String>,
+    /// The versions in which it is right again, such as '>=1.2.1'
+    #[arg(long, value_name = "REQ")]
+    pub(crate) patched: Option<String>,
+    /// What those can do who stay with an affected version
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) remedy: Option<String>,
+    /// Where more stands
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+}
+
+/// How bad a weakness is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Severity {
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Owner {
     #[command(subcommand)]
     pub(crate) action: OwnerAction,
@@ -180,6 +268,8 @@ pub(crate) enum Right {
     Yank,
     /// Add and remove owners
     Owners,
+    /// Publish, change and withdraw advisories
+    Advisories,
     /// What administrators may
     Admin,
 }

@@ -72,7 +72,7 @@ fn standing(registry: &Registry, manifest: &Manifest, pack: &LockedPack) -> Opti
     let found = registry.get(&pack.name, &pack.version)?;
     let candidate = &found.candidate;
     let accepted = &manifest.policy.allow_advisories;
-    let advisory = |advisory: &Advisory| shown(&format!("{}: {}", advisory.id, advisory.summary));
+    let advisory = |advisory: &Advisory| shown(&advisory.to_string());
     let unaccepted = candidate.advisories.iter().filter(|advisory| !accepted.contains(&advisory.id));
     let said = Standing {
         name: pack.name.clone(),

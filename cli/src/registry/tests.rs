@@ -15,7 +15,7 @@ use exo_index::registry::log::tile::Tile;
 use exo_index::registry::pointer::Pointer;
 use exo_index::registry::root::Root;
 use exo_index::registry::shard::PackEntry;
-use exo_index::version::Version;
+use exo_index::version::{Requirement, Version};
 
 use super::*;
 use crate::arguments::Arguments;

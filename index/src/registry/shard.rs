@@ -72,6 +72,38 @@ pub struct Advisory {
     /// Where more stands.
     #[serde(deserialize_with = "nullable")]
     pub url: Option<String>,
+    /// The versions that no longer have it, as their author says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patched: Option<Requirement>,
+    /// What those can do who stay with a version that has it; one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+impl Advisory {
+    /// Whether a version has the weakness. Unlike in the choice of versions, a prerelease counts as what comes before its
+    /// release: `<1.1.0` means `1.1.0-rc.1` too.
+    pub fn affects(&self, version: &Version) -> bool {
+        self.versions.matches(version) || version.is_prerelease() && self.versions.spans(version)
+    }
+
+    /// What to do about it, as one phrase; `None` when nothing is said.
+    pub fn advice(&self) -> Option<String> {
+        let patched = self.patched.as_ref().map(|patched| format!("patched in {patched}"));
+        match (patched, self.remedy.clone()) {
+            (Some(patched), Some(remedy)) => Some(format!("{patched}; {remedy}")),
+            (patched, remedy) => patched.or(remedy),
+        }
+    }
+
+    /// The SHA-256 of its JSON as it stands in the shard, which its leaf in the log names.
+    ///
+    /// # Errors
+    /// Never for sound values; kept as an error rather than a panic.
+    pub fn digest(&self) -> Result<Sha256, Malformed> {
+        let text = serde_json::to_string(self).map_err(|error| Malformed::new("an advisory", error.to_string()))?;
+        Ok(Sha256::of(text.as_bytes()))
+    }
 }
 
 /// One version of a pack.
@@ -266,11 +298,47 @@ pub(crate) mod tests {
             severity: "high".into(),
             summary: "wrong sums".into(),
             url: None,
+            patched: Some(Requirement::parse(">=1.10").unwrap()),
+            remedy: Some("check the sums".into()),
         });
         let read = Shard::parse(&shard.to_bytes().unwrap(), &shard.pack.name).unwrap();
         assert_eq!(read, shard);
         assert!(read.version(&Version::new(1, 10, 0)).is_some());
         assert!(read.version(&Version::new(2, 0, 0)).is_none());
+    }
+
+    #[test]
+    fn an_advisory_is_about_prereleases_too() {
+        let advisory = |versions: &str, patched: Option<&str>, remedy: Option<&str>| Advisory {
+            id: "EXO-1".into(),
+            versions: Requirement::parse(versions).unwrap(),
+            severity: "high".into(),
+            summary: "wrong sums".into(),
+            url: None,
+            patched: patched.map(|text| Requirement::parse(text).unwrap()),
+            remedy: remedy.map(str::to_owned),
+        };
+        for (versions, version, affected) in [
+            ("<1.1.0", "1.0.9", true),
+            ("<1.1.0", "1.0.0-rc.1", true),
+            ("<1.1.0", "1.1.0-rc.1", true),
+            ("<1.1.0", "1.1.0", false),
+            ("<1.1.0", "1.1.1-rc.1", false),
+            (">=1.0.0, <1.1.0", "1.0.0-rc.1", true),
+            (">=1.0.0, <1.1.0", "0.9.0-rc.1", false),
+            ("=1.0.0", "1.0.0", true),
+            ("*", "1.0.0-rc.1", true),
+        ] {
+            let found = advisory(versions, None, None).affects(&Version::parse(version).unwrap());
+            assert_eq!(found, affected, "{versions} {version}");
+        }
+        assert_eq!(advisory("*", None, None).advice(), None);
+        assert_eq!(advisory("*", Some(">=2"), None).advice().unwrap(), "patched in >=2");
+        assert_eq!(advisory("*", Some(">=2"), Some("check")).advice().unwrap(), "patched in >=2; check");
+        // What says no more than older registries did reads as before.
+        let text = serde_json::to_string(&advisory("*", None, None)).unwrap();
+        assert!(text.ends_with("\"url\":null}"), "{text}");
+        assert_eq!(serde_json::from_str::<Advisory>(&text).unwrap(), advisory("*", None, None));
     }
 
     #[test]

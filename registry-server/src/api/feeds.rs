@@ -1,28 +1,33 @@
-//! Feeds of new versions, of all packs or of one, as Atom (RFC 4287).
+//! Feeds of new versions and of advisories, of all packs or of one, as Atom (RFC 4287).
 
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use exo_index::name::PackName;
+use exo_index::registry::layout::name_in_url;
 use exo_index::registry::shard::VersionEntry;
 use exo_index::visible::is_visible;
 use sqlx::Row as _;
 
 use super::named;
 use super::packs::no_pack;
+use crate::advisories::{Kept, newest};
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::pages::format::rfc3339;
 use crate::service::Service;
 
-/// Versions in a feed.
+/// Entries of a feed.
 const MOST: i64 = 50;
 
-/// One version of one pack.
+/// One entry of a feed.
 struct Item {
-    name: PackName,
-    entry: VersionEntry,
-    published: i64,
+    /// What makes it another entry than all others of the registry.
+    id: String,
+    title: String,
+    updated: i64,
+    link: String,
+    summary: String,
 }
 
 pub(super) async fn all(State(service): State<Service>) -> Result<Response, ApiError> {
@@ -32,7 +37,7 @@ pub(super) async fn all(State(service): State<Service>) -> Result<Response, ApiE
             .fetch_all(&service.registry.rows)
             .await?;
     let title = format!("New versions in {}", service.registry.origin);
-    answer(&service, &title, "/api/v1/feed.atom", &items(&found)?)
+    answer(&service, &title, "/api/v1/feed.atom", &versions(&found)?)
 }
 
 pub(super) async fn of_pack(State(service): State<Service>, path: Path<String>) -> Result<Response, ApiError> {
@@ -48,19 +53,63 @@ pub(super) async fn of_pack(State(service): State<Service>, path: Path<String>) 
         return Err(no_pack(&name));
     }
     let title = format!("New versions of {name} in {}", service.registry.origin);
-    let own = format!("/api/v1/packs/{}/feed.atom", exo_index::registry::layout::name_in_url(&name));
-    answer(&service, &title, &own, &items(&found)?)
+    let own = format!("/api/v1/packs/{}/feed.atom", name_in_url(&name));
+    answer(&service, &title, &own, &versions(&found)?)
 }
 
-fn items(rows: &[sqlx::any::AnyRow]) -> Result<Vec<Item>, Failure> {
+/// Advisories of all packs.
+pub(super) async fn advisories(State(service): State<Service>) -> Result<Response, ApiError> {
+    let mut rows = service.registry.rows.acquire().await?;
+    let found = newest(&mut rows, None, MOST).await?;
+    let title = format!("Advisories in {}", service.registry.origin);
+    answer(&service, &title, "/api/v1/advisories.atom", &found.iter().map(told).collect::<Vec<_>>())
+}
+
+/// Advisories of one pack.
+pub(super) async fn advisories_of_pack(
+    State(service): State<Service>,
+    path: Path<String>,
+) -> Result<Response, ApiError> {
+    let name = named(&path)?;
+    let mut rows = service.registry.rows.acquire().await?;
+    let there = sqlx::query("SELECT name FROM packs WHERE name = $1").bind(name.as_str().to_owned());
+    if there.fetch_optional(&mut *rows).await?.is_none() {
+        return Err(no_pack(&name));
+    }
+    let found = newest(&mut rows, Some(&name), MOST).await?;
+    let title = format!("Advisories of {name} in {}", service.registry.origin);
+    let own = format!("/api/v1/packs/{}/advisories.atom", name_in_url(&name));
+    answer(&service, &title, &own, &found.iter().map(told).collect::<Vec<_>>())
+}
+
+fn versions(rows: &[sqlx::any::AnyRow]) -> Result<Vec<Item>, Failure> {
     let item = |row: &sqlx::any::AnyRow| {
+        let name = PackName::parse(&row.try_get::<String, _>("name")?)?;
+        let entry: VersionEntry = serde_json::from_str(&row.try_get::<String, _>("entry")?)?;
+        let version = entry.version.to_string();
+        let yanked = if entry.yanked.is_some() { " (yanked)" } else { "" };
         Ok(Item {
-            name: PackName::parse(&row.try_get::<String, _>("name")?)?,
-            entry: serde_json::from_str(&row.try_get::<String, _>("entry")?)?,
-            published: row.try_get("published")?,
+            id: format!("{name}:{version}"),
+            title: format!("{name} {version}{yanked}"),
+            updated: row.try_get("published")?,
+            link: format!("/packs/{name}?version={}", version.replace('+', "%2B")),
+            summary: entry.description.unwrap_or_default(),
         })
     };
     rows.iter().map(item).collect()
+}
+
+fn told(kept: &Kept) -> Item {
+    let Kept { name, advisory, .. } = kept;
+    let state = if kept.withdrawn.is_some() { " (withdrawn)" } else { "" };
+    let advice = advisory.advice().map(|advice| format!("; {advice}")).unwrap_or_default();
+    Item {
+        id: format!("advisory:{}", advisory.id),
+        title: format!("{} ({}): {name} {}{state}", advisory.id, advisory.severity, advisory.versions),
+        updated: kept.changed,
+        link: format!("/packs/{name}/versions"),
+        summary: format!("{}{advice}", advisory.summary),
+    }
 }
 
 fn answer(service: &Service, title: &str, own: &str, items: &[Item]) -> Result<Response, ApiError> {
@@ -72,7 +121,7 @@ fn answer(service: &Service, title: &str, own: &str, items: &[Item]) -> Result<R
 
 /// The text of a feed. Addresses are relative to that of the feed, since a registry does not know under which name it is reached.
 fn feed(origin: &str, title: &str, own: &str, items: &[Item]) -> String {
-    let updated = items.iter().map(|item| item.published).max().unwrap_or(0);
+    let updated = items.iter().map(|item| item.updated).max().unwrap_or(0);
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<id>urn:exo:{}:{}</id>\n\
          <title>{}</title>\n<updated>{}</updated>\n<link rel=\"self\" href=\"{}\"/>\n<author><name>{}</name></author>\n",
@@ -83,16 +132,16 @@ fn feed(origin: &str, title: &str, own: &str, items: &[Item]) -> String {
         escaped(own),
         escaped(origin),
     );
-    for Item { name, entry, published } in items {
-        let version = entry.version.to_string();
-        let yanked = if entry.yanked.is_some() { " (yanked)" } else { "" };
+    for item in items {
         text.push_str(&format!(
-            "<entry>\n<id>urn:exo:{}:{name}:{version}</id>\n<title>{name} {version}{yanked}</title>\n<updated>{}</updated>\n\
-             <link href=\"/packs/{name}?version={}\"/>\n<summary>{}</summary>\n</entry>\n",
+            "<entry>\n<id>urn:exo:{}:{}</id>\n<title>{}</title>\n<updated>{}</updated>\n\
+             <link href=\"{}\"/>\n<summary>{}</summary>\n</entry>\n",
             escaped(origin),
-            rfc3339(*published),
-            version.replace('+', "%2B"),
-            escaped(entry.description.as_deref().unwrap_or_default()),
+            escaped(&item.id),
+            escaped(&item.title),
+            rfc3339(item.updated),
+            escaped(&item.link),
+            escaped(&item.summary),
         ));
     }
     text.push_str("</feed>\n");

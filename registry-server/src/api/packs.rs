@@ -76,7 +76,12 @@ fn is_replacement(text: &str) -> bool {
 }
 
 /// Takes the lock for a change of a pack that the caller may make.
-async fn change(service: &Service, caller: &Caller, right: Right, name: &PackName) -> Result<Rows, ApiError> {
+pub(super) async fn change(
+    service: &Service,
+    caller: &Caller,
+    right: Right,
+    name: &PackName,
+) -> Result<Rows, ApiError> {
     caller.may(right, name)?;
     let mut turn = database::turn(&service.registry.rows).await?;
     let there = sqlx::query("SELECT name FROM packs WHERE name = $1")
@@ -91,7 +96,7 @@ async fn change(service: &Service, caller: &Caller, right: Right, name: &PackNam
 }
 
 /// Makes a change visible.
-async fn conclude(
+pub(super) async fn conclude(
     service: &Service,
     mut turn: Rows,
     caller: &Caller,

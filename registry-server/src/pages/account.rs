@@ -64,6 +64,7 @@ fn meaning(right: Right) -> &'static str {
         Right::PublishUpdate => "publish new versions of your packs",
         Right::Yank => "yank versions and deprecate packs",
         Right::Owners => "add and remove owners",
+        Right::Advisories => "publish and withdraw advisories",
         Right::Admin => "act for the owners of every pack",
     }
 }

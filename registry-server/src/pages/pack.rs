@@ -12,13 +12,13 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use exo_index::name::PackName;
-use exo_index::registry::shard::{Shard, VersionEntry, Withdrawal};
+use exo_index::registry::shard::{Advisory, Shard, VersionEntry, Withdrawal};
 use exo_index::version::Version;
 use serde::Deserialize;
 use sqlx::Row as _;
 
 use super::format;
-use super::trouble::PageError;
+use super::trouble::{PageError, sentence};
 use super::visitor::{Frame, Visitor};
 use crate::chance::signed;
 use crate::error::ApiError;
@@ -103,13 +103,22 @@ struct Warning {
     /// `Yanked`, `Deprecated`, or what an advisory is about.
     what: String,
     text: String,
+    /// A page elsewhere on which more stands.
+    more: Option<String>,
 }
 
 fn warning(what: &str, withdrawal: &Withdrawal) -> Warning {
     let reason = withdrawal.reason.clone().unwrap_or_else(|| "no reason was given".to_owned());
     let replacement = withdrawal.replacement.as_ref().map(|other| format!(" Use {other} instead."));
     let reason = reason.trim_end_matches('.');
-    Warning { what: what.to_owned(), text: format!("{reason}.{}", replacement.unwrap_or_default()) }
+    Warning { what: what.to_owned(), text: format!("{reason}.{}", replacement.unwrap_or_default()), more: None }
+}
+
+fn known_weakness(advisory: &Advisory) -> Warning {
+    let summary = advisory.summary.trim_end_matches('.');
+    let advice = advisory.advice().map(|advice| format!(" {}", sentence(&advice))).unwrap_or_default();
+    let what = format!("{} ({})", advisory.id, advisory.severity);
+    Warning { what, text: format!("{summary}.{advice}"), more: advisory.url.clone() }
 }
 
 /// A pack in the version that is shown.
@@ -198,11 +207,8 @@ impl Shown {
         let pack = &self.shard.pack;
         let mut warnings: Vec<Warning> = pack.deprecated.iter().map(|why| warning("Deprecated", why)).collect();
         warnings.extend(self.entry.yanked.iter().map(|why| warning("Yanked", why)));
-        let concerned = pack.advisories.iter().filter(|advisory| advisory.versions.matches(&self.entry.version));
-        warnings.extend(concerned.map(|advisory| Warning {
-            what: format!("{} ({})", advisory.id, advisory.severity),
-            text: advisory.summary.clone(),
-        }));
+        let concerned = pack.advisories.iter().filter(|advisory| advisory.affects(&self.entry.version));
+        warnings.extend(concerned.map(known_weakness));
         warnings
     }
 

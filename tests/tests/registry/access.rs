@@ -13,9 +13,23 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("PUT", "/api/v1/packs/base/owners/dan", "owners"),
     ("DELETE", "/api/v1/packs/base/owners/dan", "owners"),
     ("GET", "/api/v1/packs/base/audit", "owners"),
+    ("POST", "/api/v1/packs/base/advisories", "advisories"),
+    ("PUT", "/api/v1/packs/base/advisories/CVE-1", "advisories"),
+    ("DELETE", "/api/v1/packs/base/advisories/CVE-1", "advisories"),
     ("GET", "/api/v1/tokens", "session"),
     ("DELETE", "/api/v1/tokens/none", "session"),
 ];
+
+/// What has to be sent to an endpoint so that only a missing right stands in the way.
+fn body(path: &str) -> &'static [u8] {
+    match path {
+        "/api/v1/packs/base/advisories" => {
+            br#"{"id": "CVE-1", "versions": "<1.1", "severity": "high", "summary": "wrong sums"}"#
+        }
+        "/api/v1/packs/base/advisories/CVE-1" => br#"{"versions": "*", "severity": "low", "summary": "wrong sums"}"#,
+        _ => b"",
+    }
+}
 
 #[test]
 fn a_token_does_what_it_is_for_and_nothing_else() {
@@ -24,19 +38,20 @@ fn a_token_does_what_it_is_for_and_nothing_else() {
     let eve = server.account("eve");
     server.account("dan");
     assert_eq!(server.publish(&ada, &[Pack::new("base", "1.0.0")])["state"], "published");
-    for right in ["publish-new", "publish-update", "yank", "owners"] {
+    for right in ["publish-new", "publish-update", "yank", "owners", "advisories"] {
         let good = server.token(&ada, &[right], &["ba*"]);
         let other_names = server.token(&ada, &[right], &["other-*"]);
         let stranger = server.token(&eve, &[right], &["*"]);
         for (method, path, needed) in CHANGES {
-            let expected = if right == *needed { [204, 200] } else { [403, 403] };
-            let status = server.send(method, path, &good, b"").status;
+            let expected: &[u16] = if right == *needed { &[204, 200, 201] } else { &[403] };
+            let body = if *method == "DELETE" { b"" } else { body(path) };
+            let status = server.send(method, path, &good, body).status;
             assert!(expected.contains(&status), "{right} {method} {path}: {status}");
             for token in [&other_names, &stranger] {
-                server.send(method, path, token, b"").is(403);
+                server.send(method, path, token, body).is(403);
             }
-            server.send(method, path, "", b"").is(401);
-            server.send(method, path, "exo_unknown", b"").is(401);
+            server.send(method, path, "", body).is(401);
+            server.send(method, path, "exo_unknown", body).is(401);
         }
         for (pack, needed) in
             [(Pack::new("base", "1.0.1"), "publish-update"), (Pack::new("bazaar", "1.0.0"), "publish-new")]

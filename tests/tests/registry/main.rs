@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod access;
+mod advisories;
 mod authors;
 mod browser;
 mod client;

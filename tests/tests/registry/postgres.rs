@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
+use crate::advisories::told_everywhere;
 use crate::client;
 use crate::operations::comes_back;
 use crate::publishing::life_of_a_pack;
@@ -79,6 +80,12 @@ fn is_root() -> bool {
 fn a_pack_lives_on_postgres() {
     let cluster = Cluster::start();
     life_of_a_pack(&Server::start_on(Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
+}
+
+#[test]
+fn advisories_are_kept_on_postgres() {
+    let cluster = Cluster::start();
+    told_everywhere(Server::start_on(Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
 }
 
 #[test]

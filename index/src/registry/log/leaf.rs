@@ -74,6 +74,13 @@ pub enum Event {
         /// The SHA-256 of the advisory's JSON as it stands in the shard.
         digest: Sha256,
     },
+    /// An advisory was withdrawn.
+    AdvisoryWithdrawn {
+        /// The pack.
+        name: PackName,
+        /// The advisory's id.
+        id: String,
+    },
 }
 
 impl Leaf {
@@ -125,6 +132,7 @@ fn read_event(verb: &str, subject: &str, middle: &[&str]) -> Option<Event> {
         ("advisory", [id], [digest]) => {
             Some(Event::Advisory { name, id: (*id).to_owned(), digest: digest.strip_prefix("digest ")?.parse().ok()? })
         }
+        ("advisory-withdrawn", [id], []) => Some(Event::AdvisoryWithdrawn { name, id: (*id).to_owned() }),
         (_, _, _) => None,
     }
 }
@@ -145,6 +153,7 @@ impl fmt::Display for Leaf {
                 writeln!(f, "deprecate\n{name} {}", if *deprecated { "set" } else { "lift" })?;
             }
             Event::Advisory { name, id, digest } => writeln!(f, "advisory\n{name} {id}\ndigest {digest}")?,
+            Event::AdvisoryWithdrawn { name, id } => writeln!(f, "advisory-withdrawn\n{name} {id}")?,
         }
         write!(f, "time {}", self.time)
     }

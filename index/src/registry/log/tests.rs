@@ -130,6 +130,7 @@ fn leaves_read_back() {
         Event::Owner { name: name(), login: "ada".into(), added: false },
         Event::Deprecate { name: name(), deprecated: true },
         Event::Advisory { name: name(), id: "EXO-1".into(), digest: archive },
+        Event::AdvisoryWithdrawn { name: name(), id: "EXO-1".into() },
     ];
     for event in events {
         let leaf = Leaf { event, time: 7 };

@@ -9,9 +9,10 @@ use sqlx::Row as _;
 
 use super::super::format;
 use super::super::render;
-use super::super::trouble::PageError;
+use super::super::trouble::{PageError, sentence};
 use super::super::visitor::Frame;
 use super::{Shown, Whole};
+use crate::advisories::{self, Kept};
 use crate::chance::signed;
 use crate::registry::Registry;
 
@@ -27,7 +28,21 @@ struct VersionRow {
     proven: bool,
     prerelease: bool,
     yanked: Option<String>,
+    /// The ids of the advisories that it has.
+    advisories: Vec<String>,
     log: u64,
+}
+
+/// One advisory of the pack, withdrawn or not.
+struct AdvisoryRow {
+    id: String,
+    severity: String,
+    versions: String,
+    summary: String,
+    advice: String,
+    url: Option<String>,
+    published: String,
+    withdrawn: Option<String>,
 }
 
 #[derive(Template)]
@@ -36,6 +51,20 @@ struct Versions<'a> {
     frame: &'a Frame,
     pack: &'a Shown,
     versions: Vec<VersionRow>,
+    advisories: Vec<AdvisoryRow>,
+}
+
+fn advisory(kept: Kept) -> AdvisoryRow {
+    AdvisoryRow {
+        advice: kept.advisory.advice().map(|advice| sentence(&advice)).unwrap_or_default(),
+        id: kept.advisory.id,
+        severity: kept.advisory.severity,
+        versions: kept.advisory.versions.to_string(),
+        summary: kept.advisory.summary,
+        url: kept.advisory.url,
+        published: format::day(kept.published),
+        withdrawn: kept.withdrawn.map(format::day),
+    }
 }
 
 pub(super) async fn page(registry: &Registry, whole: Whole<'_>) -> Result<Response, PageError> {
@@ -63,11 +92,21 @@ pub(super) async fn page(registry: &Registry, whole: Whole<'_>) -> Result<Respon
             proven: entry.verdict.is_some(),
             prerelease: entry.version.is_prerelease(),
             yanked: entry.yanked.as_ref().map(|why| why.reason.clone().unwrap_or_default()),
+            advisories: pack
+                .shard
+                .pack
+                .advisories
+                .iter()
+                .filter(|advisory| advisory.affects(&entry.version))
+                .map(|advisory| advisory.id.clone())
+                .collect(),
             log: entry.log,
             version,
         }
     };
     let mut versions: Vec<VersionRow> = pack.shard.versions.iter().zip(before).map(row).collect();
     versions.reverse();
-    render(&Versions { frame: whole.frame, pack, versions })
+    let mut rows = registry.rows.acquire().await?;
+    let advisories = advisories::of_pack(&mut rows, pack.name()).await?.into_iter().map(advisory).collect();
+    render(&Versions { frame: whole.frame, pack, versions, advisories })
 }
