@@ -3,6 +3,8 @@ CREATE TABLE IF NOT EXISTS accounts (login TEXT PRIMARY KEY, password TEXT NOT N
 CREATE TABLE IF NOT EXISTS setup_codes (hash TEXT PRIMARY KEY, administrator BIGINT NOT NULL, expires BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, login TEXT NOT NULL, name TEXT NOT NULL, session BIGINT NOT NULL, rights TEXT NOT NULL, packs TEXT NOT NULL, created BIGINT NOT NULL, expires BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY, entry TEXT NOT NULL, shard TEXT NOT NULL, kind TEXT NOT NULL, description TEXT NOT NULL, keywords TEXT NOT NULL, targets TEXT NOT NULL, version TEXT NOT NULL, updated BIGINT NOT NULL, downloads BIGINT NOT NULL, verified BIGINT NOT NULL);
+CREATE INDEX IF NOT EXISTS packs_by_update ON packs (updated);
+CREATE INDEX IF NOT EXISTS packs_by_downloads ON packs (downloads);
 CREATE TABLE IF NOT EXISTS owners (name TEXT NOT NULL, login TEXT NOT NULL, PRIMARY KEY (name, login));
 CREATE TABLE IF NOT EXISTS organisations (name TEXT PRIMARY KEY, created BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS members (organisation TEXT NOT NULL, login TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (organisation, login));

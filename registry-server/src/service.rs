@@ -24,9 +24,16 @@ use crate::pages;
 use crate::publish::bundled::Bundled;
 use crate::publish::worker;
 use crate::registry::Registry;
+use crate::search::table::Table;
 
 /// How long requests under way may take when the server is told to end.
 const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// The pause between two rounds of work in the background.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Every how many rounds search reads all packs again.
+const RELOAD: u64 = 12;
 
 /// What every handler has.
 #[derive(Clone)]
@@ -38,6 +45,8 @@ pub(crate) struct Service {
     pub(crate) bundled: Arc<Bundled>,
     /// What was served lately of the files that never change.
     pub(crate) kept: Kept,
+    /// What search looks through.
+    pub(crate) table: Table,
     pub(crate) open_sign_up: bool,
     /// Whether the proxy before this server says where requests come from.
     pub(crate) behind_proxy: bool,
@@ -90,8 +99,9 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let (counters, durations) = measures().map_err(|error| Failure::new(format!("metrics: {error}")))?;
     let bundled = Arc::new(Bundled::of(&exo, &registry.data).await?);
     let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
-    let (kept, wake) = (Kept::default(), Arc::default());
-    let service = Service { registry, exo, bundled, kept, open_sign_up, behind_proxy, wake, counters, durations };
+    let (kept, table, wake) = (Kept::default(), Table::default(), Arc::default());
+    let service =
+        Service { registry, exo, bundled, kept, table, open_sign_up, behind_proxy, wake, counters, durations };
     let listener = TcpListener::bind(arguments.listen).await.map_err(|error| no_address(arguments.listen, &error))?;
     let address = listener.local_addr()?;
     if let Some(code) = accounts::first_code(&service.registry.rows).await? {
@@ -166,9 +176,14 @@ async fn end_signal() {
     }
 }
 
-/// Keeps the pointer fresh, and forgets what nobody committed.
+/// Keeps the pointer and the table of search fresh, and forgets what nobody committed.
 async fn renew(service: Service) {
-    loop {
+    for round in 0_u64.. {
+        if round.is_multiple_of(RELOAD)
+            && let Err(failure) = service.table.reload(&service.registry.rows).await
+        {
+            tracing::error!(%failure, "the packs could not be read for search");
+        }
         if let Err(failure) = index::renew(&service.registry).await {
             tracing::error!(%failure, "the pointer could not be renewed");
         }
@@ -178,6 +193,6 @@ async fn renew(service: Service) {
         if let Err(failure) = access::forget_counts(&service.registry.rows).await {
             tracing::error!(%failure, "old counts could not be removed");
         }
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        tokio::time::sleep(PAUSE).await;
     }
 }
