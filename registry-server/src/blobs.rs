@@ -11,6 +11,7 @@ use object_store::prefix::PrefixStore;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, UpdateVersion};
 
 use crate::failure::Failure;
+use crate::tiles::Source;
 
 /// What a file system says of a path at which there is no file, or can be none.
 const NOTHING_THERE: [ErrorKind; 4] =
@@ -118,5 +119,11 @@ impl Blobs {
             }
         }
         Err(Failure::new(format!("blobs: `{path}` was changed by others again and again")))
+    }
+}
+
+impl Source for Blobs {
+    async fn file(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        self.need(path).await
     }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use exo_index::digest::Sha256;
 
 /// A registry of Exo packs.
 #[derive(Debug, Parser)]
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     VerifyAll(Place),
     /// Write the static registry (all of /v1) into a folder
     ExportStatic(Export),
+    /// Copy the static half of another registry into a folder, checked from its root down; what is there already is not fetched again
+    Mirror(Mirror),
     /// Write everything into a new folder: rows, files, keys
     Backup(Backup),
     /// Set up an empty registry, on any database and store, from a backup
@@ -90,6 +93,34 @@ pub(crate) struct Export {
     pub(crate) place: Place,
     /// The folder; files that are there already are kept
     pub(crate) folder: PathBuf,
+}
+
+/// What to mirror, and where to.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Mirror {
+    /// The registry's URL, or that of another mirror of it: https://, http:// or file://
+    #[arg(long)]
+    pub(crate) from: String,
+    /// The digest of the registry's first root, which is believed when it is first seen otherwise
+    #[arg(long, value_name = "sha256:DIGITS", value_parser = root_digest)]
+    pub(crate) root: Option<Sha256>,
+    /// Mirror again and again, with a pause of so many seconds; what fails is told and tried again
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) follow: Option<u64>,
+    /// How many files are fetched at the same time
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: u16,
+    /// Hash all files that are there already, and fetch those again that are damaged or gone
+    #[arg(long)]
+    pub(crate) recheck: bool,
+    /// The folder, for any file server; `v1/latest` in it is replaced last
+    pub(crate) folder: PathBuf,
+}
+
+/// Reads `sha256:…`.
+fn root_digest(text: &str) -> Result<Sha256, String> {
+    let digits = text.strip_prefix("sha256:").ok_or("a digest starts with `sha256:`")?;
+    digits.parse().map_err(|error: exo_index::digest::DigestError| error.to_string())
 }
 
 /// Where a backup goes.

@@ -10,11 +10,9 @@ use exo_index::digest::Sha256;
 use exo_index::name::PackName;
 use exo_index::registry::build;
 use exo_index::registry::layout;
-use exo_index::registry::log::append::{Appended, ReadLog, append};
+use exo_index::registry::log::append::{Appended, append};
 use exo_index::registry::log::hash::empty_root;
 use exo_index::registry::log::leaf::Leaf;
-use exo_index::registry::log::tile::{ReadTile, Tile};
-use exo_index::registry::malformed::Malformed;
 use exo_index::registry::note::Note;
 use exo_index::registry::pointer::Pointer;
 use exo_index::registry::shard::{PackEntry, Shard, VersionEntry};
@@ -27,6 +25,7 @@ use crate::chance::{self, signed, unsigned};
 use crate::database::{self, Rows};
 use crate::failure::Failure;
 use crate::registry::Registry;
+use crate::tiles::computed;
 
 /// How long a pointer is believed, in seconds.
 const POINTER_LIFE: i64 = 7 * 86_400;
@@ -207,52 +206,10 @@ async fn write_log(registry: &Registry, rows: &mut Rows, size: u64, leaves: &[Le
     Ok(appended)
 }
 
-/// The tiles of the log that were fetched. Computing is not asynchronous, so it stops at a missing one and starts again when it is there.
-#[derive(Default)]
-struct Fetched(BTreeMap<String, Vec<u8>>);
-
-/// Why computing stopped.
-enum Stop {
-    Missing(String),
-    Malformed(Malformed),
-}
-
-impl From<Malformed> for Stop {
-    fn from(error: Malformed) -> Self {
-        Self::Malformed(error)
-    }
-}
-
-impl ReadTile for Fetched {
-    type Error = Stop;
-
-    fn read_tile(&self, tile: &Tile) -> Result<Vec<u8>, Stop> {
-        let path = layout::tile(tile);
-        self.0.get(&path).cloned().ok_or(Stop::Missing(path))
-    }
-}
-
-impl ReadLog for Fetched {
-    fn read_entries(&self, index: u64, width: u16) -> Result<Vec<u8>, Stop> {
-        let path = layout::entries(index, width);
-        self.0.get(&path).cloned().ok_or(Stop::Missing(path))
-    }
-}
-
 /// What the log becomes with further leaves; with none, its root hash as the tiles give it.
 pub(crate) async fn grow(blobs: &Blobs, size: u64, leaves: &[Vec<u8>]) -> Result<Appended, Failure> {
-    let mut fetched = Fetched::default();
-    loop {
-        if size == 0 && leaves.is_empty() {
-            return Ok(Appended { size, root: empty_root(), tiles: BTreeMap::new(), entries: BTreeMap::new() });
-        }
-        match append(&fetched, size, leaves) {
-            Ok(appended) => return Ok(appended),
-            Err(Stop::Malformed(error)) => return Err(error.into()),
-            Err(Stop::Missing(path)) => {
-                let bytes = blobs.need(&path).await?;
-                fetched.0.insert(path, bytes);
-            }
-        }
+    if size == 0 && leaves.is_empty() {
+        return Ok(Appended { size, root: empty_root(), tiles: BTreeMap::new(), entries: BTreeMap::new() });
     }
+    computed(blobs, |fetched| append(fetched, size, leaves)).await
 }

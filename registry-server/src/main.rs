@@ -16,6 +16,7 @@ mod failure;
 mod index;
 mod kept;
 mod keys;
+mod mirror;
 mod operations;
 mod organisations;
 mod pages;
@@ -27,6 +28,8 @@ mod search;
 mod served_log;
 mod service;
 mod sign_in;
+mod static_folder;
+mod tiles;
 mod tokens;
 
 use std::process::ExitCode;
@@ -56,10 +59,10 @@ fn main() -> ExitCode {
 }
 
 /// Accounts, tokens and keys are nobody else's to read, whatever the shell allows: files come to be for their owner only. What is
-/// exported is for a file server, which is often somebody else.
+/// exported or mirrored is for a file server, which is often somebody else.
 fn keep_private(command: &Command) {
     let for_others = match command {
-        Command::ExportStatic(_) => true,
+        Command::ExportStatic(_) | Command::Mirror(_) => true,
         Command::Serve(_)
         | Command::Init(_)
         | Command::User(_)
@@ -82,6 +85,7 @@ async fn run(command: &Command) -> Result<(), Failure> {
         Command::Doctor(place) => operations::doctor(place).await,
         Command::VerifyAll(place) => operations::verify_all(place).await,
         Command::ExportStatic(arguments) => operations::export_static(arguments).await,
+        Command::Mirror(arguments) => mirror::mirror(arguments).await,
         Command::Backup(arguments) => backup::backup(arguments).await,
         Command::Restore(arguments) => backup::restore(arguments).await,
         Command::RotateKeys(arguments) => rotation::rotate(arguments).await,

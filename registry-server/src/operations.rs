@@ -24,6 +24,7 @@ use crate::failure::{Failure, counted};
 use crate::index;
 use crate::registry::Registry;
 use crate::served_log;
+use crate::static_folder::StaticFolder;
 
 /// Sets up a registry.
 pub(crate) async fn init(arguments: &Init) -> Result<(), Failure> {
@@ -246,11 +247,12 @@ pub(crate) async fn export_static(arguments: &Export) -> Result<(), Failure> {
     let (pointer, _) = latest(&registry).await?;
     let note = registry.blobs.need(layout::LATEST).await?;
     let paths = reachable(&registry, &pointer).await?;
+    let folder = StaticFolder::new(&arguments.folder);
     for path in &paths {
-        write(arguments, path, &registry.blobs.need(path).await?)?;
+        folder.write(path, &registry.blobs.need(path).await?)?;
     }
     // Last, so that a copy that was cut short names nothing that is not there.
-    write(arguments, layout::LATEST, &note)?;
+    folder.write(layout::LATEST, &note)?;
     println!("wrote {}", counted(paths.len() + 1, "file"));
     Ok(())
 }
@@ -276,16 +278,4 @@ async fn log_paths(registry: &Registry, size: u64) -> Result<BTreeSet<String>, F
         }
     }
     Ok(paths)
-}
-
-/// Writes one file below the folder.
-fn write(arguments: &Export, path: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let file = arguments.folder.join(path);
-    if let Some(parent) = file.parent() {
-        std::fs::create_dir_all(parent)?;
-    }
-    let draft = file.with_extension("part");
-    std::fs::write(&draft, bytes)?;
-    std::fs::rename(draft, file)?;
-    Ok(())
 }

@@ -74,7 +74,7 @@ pub(super) fn run(
     let login = login.get("login").and_then(Value::as_str).unwrap_or_default();
     terminal.status("Publishing", &format!("to {} as {login}", registry.url));
     let parcels = parcels(members, &registries, &registry, terminal)?;
-    let client = registry.open(settings, terminal)?;
+    let client = registry.open_itself(settings, terminal)?;
     let (new, old) = sorted_out(&parcels.iter().collect::<Vec<_>>(), &client)?;
     let mut rows: Vec<Row> = Vec::new();
     for (parcel, entry) in &old {
@@ -172,7 +172,7 @@ fn outcome(
             Ok(new.iter().zip(verdicts).map(|(parcel, verdict)| checked_row(parcel, bump(parcel), verdict)).collect())
         }
         Ended::Published(_) => {
-            let client = registry.open(settings, terminal)?;
+            let client = registry.open_itself(settings, terminal)?;
             new.iter()
                 .map(|parcel| match parcel.published(&client)? {
                     Some(entry) if entry.archive == parcel.packed.archive.sha256 => {
@@ -191,7 +191,7 @@ fn outcome(
         Ended::Refused(refusal) => {
             // An interrupted publish may have gone through after all, and then this one comes second.
             if refusal.is_about_versions_only() {
-                let client = registry.open(settings, terminal)?;
+                let client = registry.open_itself(settings, terminal)?;
                 let (left, old) = sorted_out(new, &client)?;
                 if left.is_empty() {
                     return old.iter().map(|(parcel, entry)| row(parcel, THERE, None, entry, &client)).collect();

@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn secrets_go_to_private_places_only() {
         let allowed = |url: &str, plain_http| {
-            is_private(&Configured { url: url.to_string(), root: None, plain_http }).map_err(|failed| failed.message)
+            is_private(&Configured { plain_http, ..Configured::of_url(url) }).map_err(|failed| failed.message)
         };
         for url in ["https://a.example/x", "http://127.0.0.1:8700", "http://localhost:1", "http://[::1]:1"] {
             assert_eq!(allowed(url, false), Ok(()), "{url}");

@@ -22,6 +22,7 @@ use crate::cache::Cache;
 use crate::failure::{Failure, Outcome};
 use crate::filesystem;
 use crate::policy::now;
+use crate::registry::configuration::Configured;
 use crate::registry::transport::Transport;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -37,6 +38,8 @@ const MOST_ROOTS: u64 = 1024;
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) url: String,
+    /// What answers, for messages.
+    place: String,
     transport: Transport,
     trust: Trust,
     offline: bool,
@@ -57,11 +60,11 @@ impl From<Malformed> for Unproven {
 }
 
 impl Unproven {
-    fn failure(self, url: &str) -> Box<Failure> {
+    fn failure(self, place: &str) -> Box<Failure> {
         match self {
             Unproven::Failed(failed) => failed,
             Unproven::Malformed(malformed) => {
-                Failure::refused(format!("registry `{url}`: its log cannot be read: {malformed}")).code(codes::DIGEST).hint(
+                Failure::refused(format!("{place}: its log cannot be read: {malformed}")).code(codes::DIGEST).hint(
                     "a file of the log is damaged, there or on the way: try again, or another mirror; if it stays, tell the \
                      registry's operator, who has `exo-registry verify-all`",
                 )
@@ -73,7 +76,7 @@ impl Unproven {
 /// Tiles from the registry; what is made of them is a proof that is checked.
 struct Tiles<'a> {
     transport: &'a Transport,
-    url: &'a str,
+    place: &'a str,
 }
 
 impl ReadTile for Tiles<'_> {
@@ -83,35 +86,43 @@ impl ReadTile for Tiles<'_> {
         let path = layout::tile(tile);
         match self.transport.get(&path, tile.bytes() as u64) {
             Ok(Some(bytes)) => Ok(bytes),
-            Ok(None) => Err(Unproven::Failed(absent(self.url, &path))),
+            Ok(None) => Err(Unproven::Failed(absent(self.place, &path))),
             Err(failed) => Err(Unproven::Failed(failed)),
         }
     }
 }
 
-fn absent(url: &str, path: &str) -> Box<Failure> {
-    Failure::environment(format!("registry `{url}` lacks `{path}`"))
+fn absent(place: &str, path: &str) -> Box<Failure> {
+    Failure::environment(format!("{place} lacks `{path}`"))
         .hint("the registry or a mirror of it is incomplete; try again later, or another mirror")
 }
 
 /// What the refusal of a registry looks like to a person.
-fn disbelief(url: &str, refusal: &Refusal) -> Box<Failure> {
-    Failure::refused(format!("registry `{url}`: {refusal}")).code(codes::DIGEST).hint(refusal.hint())
+fn disbelief(place: &str, refusal: &Refusal) -> Box<Failure> {
+    Failure::refused(format!("{place}: {refusal}")).code(codes::DIGEST).hint(refusal.hint())
 }
 
 impl Client {
-    /// Believes the registry's present state, or, offline, the one remembered.
+    /// Believes the registry's present state, or, offline, the one remembered. What is remembered is of the registry, whatever mirror it
+    /// was seen through, so that no mirror can lead back behind what another one has shown.
     pub(crate) fn open(
         settings: &Settings,
         terminal: &Terminal,
         cache: &Cache,
-        url: &str,
-        pin: Option<&Sha256>,
+        registry: &Configured,
     ) -> Outcome<Self> {
-        let url = url.trim_end_matches('/');
-        let transport = Transport::of(url, terminal.tells())?;
+        let url = registry.url.as_str();
+        let place = match &registry.mirror {
+            Some(mirror) => format!("mirror `{mirror}` of registry `{url}`"),
+            None => format!("registry `{url}`"),
+        };
+        let transport = Transport::of(registry.mirror.as_deref().unwrap_or(url), terminal.tells())?;
+        let pin = registry.root.as_ref();
         let file = memory_of(settings, url)?;
         let remembered = recall(&file)?;
+        if let Some(trust) = &remembered {
+            trust.check_pin(pin).map_err(|refusal| disbelief(&place, &refusal))?;
+        }
         let trust = match remembered {
             Some(trust) if settings.offline => trust,
             None if settings.offline => {
@@ -119,17 +130,23 @@ impl Client {
                     .hint("run the command once without --offline"));
             }
             remembered => {
-                let trust = advance(terminal, &transport, url, remembered, pin)?;
+                let trust = advance(terminal, &transport, (url, &place), remembered, pin);
+                let trust = trust.map_err(|failed| match &registry.mirror {
+                    Some(mirror) => failed.hint(format!(
+                        "`mirror = \"{mirror}\"` in the configuration names it; without that line the registry itself is asked"
+                    )),
+                    None => failed,
+                })?;
                 remember(&file, &trust)?;
                 trust
             }
         };
         let objects = cache.root.join("objects");
-        Ok(Client { url: url.to_string(), transport, trust, offline: settings.offline, objects })
+        Ok(Client { url: url.to_string(), place, transport, trust, offline: settings.offline, objects })
     }
 
     fn disbelief(&self, refusal: &Refusal) -> Box<Failure> {
-        disbelief(&self.url, refusal)
+        disbelief(&self.place, refusal)
     }
 
     fn pointer(&self) -> Outcome<&Pointer> {
@@ -149,7 +166,7 @@ impl Client {
                 .note(format!("it is `{path}` of registry `{}`", self.url))
                 .hint("run the command once without --offline"));
         }
-        let bytes = self.transport.get(path, limit)?.ok_or_else(|| absent(&self.url, path))?;
+        let bytes = self.transport.get(path, limit)?.ok_or_else(|| absent(&self.place, path))?;
         check_digest(what, digest, &bytes).map_err(|refusal| self.disbelief(&refusal))?;
         filesystem::create_directory(&self.objects)?;
         filesystem::write_cached(&kept, &bytes)?;
@@ -199,8 +216,8 @@ impl Client {
     /// Refuses a version that was not published through the log.
     pub(crate) fn check_logged(&self, name: &PackName, entry: &VersionEntry) -> Outcome<()> {
         let size = self.pointer()?.log_size;
-        let tiles = Tiles { transport: &self.transport, url: &self.url };
-        let proof = inclusion_proof(&tiles, entry.log, size).map_err(|unproven| unproven.failure(&self.url))?;
+        let tiles = Tiles { transport: &self.transport, place: &self.place };
+        let proof = inclusion_proof(&tiles, entry.log, size).map_err(|unproven| unproven.failure(&self.place))?;
         self.trust.check_inclusion(name, entry, &proof).map_err(|refusal| self.disbelief(&refusal))
     }
 
@@ -214,7 +231,7 @@ impl Client {
                 VerdictRefusal::NotSigned => "no key of the registry signed it".to_string(),
                 VerdictRefusal::OtherSubject { field } => format!("it is about another {field}"),
             };
-            Failure::refused(format!("registry `{}`: the verdict on `{name} {}`: {why}", self.url, entry.version))
+            Failure::refused(format!("{}: the verdict on `{name} {}`: {why}", self.place, entry.version))
                 .code(codes::DIGEST)
                 .hint("tell the registry's operator")
         };
@@ -272,13 +289,13 @@ fn remember(file: &std::path::Path, trust: &Trust) -> Outcome<()> {
 fn advance(
     terminal: &Terminal,
     transport: &Transport,
-    url: &str,
+    (url, place): (&str, &str),
     remembered: Option<Trust>,
     pin: Option<&Sha256>,
 ) -> Outcome<Trust> {
-    let get = |path: &str| transport.get(path, SMALL)?.ok_or_else(|| absent(url, path));
-    let refused = |refusal: Refusal| disbelief(url, &refusal);
-    let malformed = |malformed: Malformed| disbelief(url, &Refusal::Malformed(malformed));
+    let get = |path: &str| transport.get(path, SMALL)?.ok_or_else(|| absent(place, path));
+    let refused = |refusal: Refusal| disbelief(place, &refusal);
+    let malformed = |malformed: Malformed| disbelief(place, &Refusal::Malformed(malformed));
     let root = |number: u64| Envelope::parse("a root", &get(&layout::root(number))?).map_err(malformed);
     let note = get(layout::LATEST)?;
     let newest = named_root(&note).map_err(malformed)?;
@@ -302,8 +319,8 @@ fn advance(
     let candidate = trust.consider(&note, now()).map_err(refused)?;
     let proof = match candidate.proof_from() {
         None => Vec::new(),
-        Some(old) => consistency_proof(&Tiles { transport, url }, old, candidate.pointer().log_size)
-            .map_err(|unproven| unproven.failure(url))?,
+        Some(old) => consistency_proof(&Tiles { transport, place }, old, candidate.pointer().log_size)
+            .map_err(|unproven| unproven.failure(place))?,
     };
     candidate.accept(&proof).map_err(refused)
 }

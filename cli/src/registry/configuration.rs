@@ -22,11 +22,23 @@ pub(crate) struct Configured {
     pub(crate) root: Option<Sha256>,
     /// Passwords and tokens may go to it without TLS.
     pub(crate) plain_http: bool,
+    /// Where its static files are taken from instead; what needs an account stays with the registry itself.
+    pub(crate) mirror: Option<String>,
 }
 
 impl Configured {
+    /// A registry of which nothing is known but its URL.
+    pub(crate) fn of_url(url: &str) -> Self {
+        Configured { url: without_slash(url), root: None, plain_http: false, mirror: None }
+    }
+
     pub(crate) fn open(&self, settings: &Settings, terminal: &Terminal) -> Outcome<Client> {
-        Client::open(settings, terminal, &Cache::open(settings)?, &self.url, self.root.as_ref())
+        Client::open(settings, terminal, &Cache::open(settings)?, self)
+    }
+
+    /// The registry itself, whatever mirror there is: a mirror comes to know later what was just published.
+    pub(crate) fn open_itself(&self, settings: &Settings, terminal: &Terminal) -> Outcome<Client> {
+        Configured { mirror: None, ..self.clone() }.open(settings, terminal)
     }
 }
 
@@ -52,6 +64,7 @@ struct Entry {
     root: Option<String>,
     #[serde(default, rename = "plain-http")]
     plain_http: bool,
+    mirror: Option<String>,
 }
 
 /// All that is configured.
@@ -96,8 +109,15 @@ impl Registries {
                     Some(digest.ok_or_else(wrong)?)
                 }
             };
+            let mirror = entry.mirror.as_deref().map(without_slash);
+            if mirror.is_some() && root.is_none() {
+                return Err(wrong(format!("registry `{name}` has a mirror and no root")).hint(
+                    "a mirror is believed by the registry's own keys only: pin them with `root = \"sha256:…\"`, which the \
+                     registry's operator tells and `exo` says at the first visit without a mirror",
+                ));
+            }
             let url = without_slash(&entry.url);
-            named.insert(name, Configured { url, root, plain_http: entry.plain_http });
+            named.insert(name, Configured { url, root, plain_http: entry.plain_http, mirror });
         }
         Ok(Registries { named, chosen: variable.or(file.registry.default), place })
     }
@@ -113,7 +133,7 @@ impl Registries {
             return Ok(found.clone());
         }
         if text.contains("://") {
-            return Ok(Configured { url: without_slash(text), root: None, plain_http: false });
+            return Ok(Configured::of_url(text));
         }
         let failure = Failure::usage(format!("there is no registry `{text}`"));
         let failure = match did_you_mean(&nearest(text, self.named.keys().map(String::as_str))) {
@@ -159,7 +179,7 @@ mod tests {
     }
 
     fn plain(url: &str) -> Configured {
-        Configured { url: url.into(), root: None, plain_http: false }
+        Configured::of_url(url)
     }
 
     #[test]
@@ -180,6 +200,16 @@ mod tests {
         let failed = registries(&text.replace("sha256:", "md5:"), None).unwrap_err();
         assert!(failed.message.contains("is no digest"), "{}", failed.message);
         assert!(registries("[registri]\n", None).is_err());
+    }
+
+    #[test]
+    fn a_mirror_needs_a_pin() {
+        let pin = Sha256::of(b"root");
+        let text = "[registries.a]\nurl = \"https://a.example\"\nmirror = \"https://m.example/a/\"\n";
+        assert!(registries(text, None).unwrap_err().message.contains("registry `a` has a mirror and no root"));
+        let pinned = registries(&format!("{text}root = \"sha256:{pin}\"\n"), Some("https://a.example")).unwrap();
+        let a = pinned.in_use().unwrap().unwrap();
+        assert_eq!((a.url.as_str(), a.mirror.as_deref()), ("https://a.example", Some("https://m.example/a")));
     }
 
     #[test]

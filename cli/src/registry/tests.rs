@@ -22,6 +22,7 @@ use crate::arguments::Arguments;
 use crate::cache::Cache;
 use crate::environment::Environment;
 use crate::policy::now;
+use crate::registry::configuration::Configured;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -151,7 +152,8 @@ impl Site {
 
     fn open(&self, offline: bool, pin: Option<&Sha256>) -> Outcome<Client> {
         let settings = self.settings(offline);
-        Client::open(&settings, &Terminal::new(&settings), &Cache::open(&settings)?, &self.url(), pin)
+        let registry = Configured { root: pin.copied(), ..Configured::of_url(&self.url()) };
+        Client::open(&settings, &Terminal::new(&settings), &Cache::open(&settings)?, &registry)
     }
 
     fn files(&self, client: Client) -> Outcome<BTreeMap<String, Vec<u8>>> {
@@ -189,6 +191,10 @@ fn a_sound_registry_gives_its_packs_and_goes_on() {
 #[test]
 fn the_root_is_pinned() {
     let site = Site::new();
+    let failed = site.open(false, Some(&Sha256::of(b"other"))).unwrap_err();
+    assert!(failed.message.contains("is pinned"), "{}", failed.message);
+    // A pin that is given after the first visit holds as well.
+    site.open(false, None).unwrap();
     let failed = site.open(false, Some(&Sha256::of(b"other"))).unwrap_err();
     assert!(failed.message.contains("is pinned"), "{}", failed.message);
 }
@@ -260,10 +266,10 @@ fn an_unreachable_registry_says_so() {
     let site = Site::new();
     let settings = site.settings(false);
     let cache = Cache::open(&settings).unwrap();
-    let url = "http://127.0.0.1:9";
-    let failed = Client::open(&settings, &Terminal::new(&settings), &cache, url, None).unwrap_err();
+    let open = |url: &str| Client::open(&settings, &Terminal::new(&settings), &cache, &Configured::of_url(url));
+    let failed = open("http://127.0.0.1:9").unwrap_err();
     assert!(failed.message.starts_with("cannot fetch `http://127.0.0.1:9/v1/latest`"), "{}", failed.message);
     assert_eq!(failed.exit, crate::failure::Exit::Environment);
-    let failed = Client::open(&settings, &Terminal::new(&settings), &cache, "ftp://x", None).unwrap_err();
+    let failed = open("ftp://x").unwrap_err();
     assert!(failed.message.contains("is not the URL of a registry"));
 }

@@ -30,6 +30,8 @@ pub const CLOCK_TOLERANCE: u64 = 5 * 60;
 /// What is believed of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trust {
+    /// The digest of root 1's payload; unknown to what was remembered by earlier versions of this program.
+    first: Option<Sha256>,
     root: Root,
     envelope: Envelope,
     pointer: Option<(Pointer, String)>,
@@ -42,6 +44,9 @@ pub struct Remembered {
     pub root: Envelope,
     /// The whole text of the newest pointer, signatures included.
     pub pointer: Option<String>,
+    /// The digest of the payload of root 1, from which the newest root was reached.
+    #[serde(default)]
+    pub first: Option<Sha256>,
 }
 
 /// A pointer that is believed once its log is shown to continue the one remembered.
@@ -68,7 +73,7 @@ impl Trust {
             return Err(Refusal::RootSequence { expected: 1, found: root.version });
         }
         check_threshold(&root, &root, &envelope)?;
-        Ok(Self { root, envelope, pointer: None })
+        Ok(Self { first: Some(envelope.payload_digest()), root, envelope, pointer: None })
     }
 
     /// Takes up what was remembered. It was checked when it was accepted; here only its form is checked again, and
@@ -79,7 +84,8 @@ impl Trust {
     pub fn recall(remembered: Remembered) -> Result<Self, Refusal> {
         let root = Root::read(&remembered.root)?;
         check_threshold(&root, &root, &remembered.root)?;
-        let mut trust = Self { root, envelope: remembered.root, pointer: None };
+        let first = remembered.first.or_else(|| (root.version == 1).then(|| remembered.root.payload_digest()));
+        let mut trust = Self { first, root, envelope: remembered.root, pointer: None };
         if let Some(text) = remembered.pointer {
             let note = Note::parse(text.as_bytes())?;
             // The index keys may have been rotated since, so only the form is known to hold.
@@ -91,7 +97,23 @@ impl Trust {
     /// What is to be kept.
     pub fn remember(&self) -> Remembered {
         let pointer = self.pointer.as_ref().map(|(_, text)| text.clone());
-        Remembered { root: self.envelope.clone(), pointer }
+        Remembered { root: self.envelope.clone(), pointer, first: self.first }
+    }
+
+    /// The digest of the payload of root 1; `None` where it was not kept.
+    pub const fn first_root(&self) -> Option<&Sha256> {
+        self.first.as_ref()
+    }
+
+    /// Holds what was remembered to a pin that may have been given since.
+    ///
+    /// # Errors
+    /// The registry was believed from another root on.
+    pub fn check_pin(&self, pin: Option<&Sha256>) -> Result<(), Refusal> {
+        match (self.first, pin) {
+            (Some(found), Some(pinned)) if found != *pinned => Err(Refusal::OtherRoot { pinned: *pinned, found }),
+            (_, _) => Ok(()),
+        }
     }
 
     /// The newest root.
@@ -118,7 +140,7 @@ impl Trust {
         }
         check_threshold(&self.root, &root, &envelope)?;
         check_threshold(&root, &root, &envelope)?;
-        Ok(Self { root, envelope, pointer: self.pointer })
+        Ok(Self { first: self.first, root, envelope, pointer: self.pointer })
     }
 
     /// Looks at a pointer, whose root must be the newest one here.
@@ -163,6 +185,16 @@ impl Trust {
             }
         }
         Ok(Candidate { trust: self, pointer, text })
+    }
+
+    /// Looks at a pointer that comes from a copy and not from the registry: it may have expired since the copy was made, so it is held to
+    /// the time at which it was issued. It shows what the registry said then, not what it says now.
+    ///
+    /// # Errors
+    /// See [`Trust::consider`].
+    pub fn consider_kept(self, note: &[u8], now: u64) -> Result<Candidate, Refusal> {
+        let issued = Pointer::parse(&Note::parse(note)?.text)?.issued;
+        self.consider(note, now.min(issued))
     }
 
     fn is_signed(&self, note: &Note) -> bool {
