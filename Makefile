@@ -1,5 +1,5 @@
 # The commands of the README and of CONTRIBUTING. Each works from a clean clone.
-.PHONY: demo test setup build fmt lint unit fuzz mutation bench peers server-peers growth reference
+.PHONY: demo test setup build fmt lint unit fuzz mutation bench peers servers growth reference
 
 CARGO ?= cargo
 # Minutes of random schedules in `make fuzz`.
@@ -47,8 +47,8 @@ peers: setup
 	scripts/peers.sh
 
 # The registry server beside kellnr, verdaccio and a file server, taking turns: medians and ratios.
-server-peers: setup
-	scripts/server-peers.sh
+servers: setup
+	scripts/servers.sh
 
 # How time and memory grow with steps and with statements, and where the time goes.
 growth: setup

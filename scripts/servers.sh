@@ -18,7 +18,7 @@ debian() {
     [ "$(id -u)" -eq 0 ] || runner=(sudo)
     if ! have apt-get || ! "${runner[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get install -y --no-install-recommends "$2" >"$peers/apt.log" 2>&1; then
-        echo "server-peers: Debian's package $2 is missing and could not be installed" >&2
+        echo "servers: Debian's package $2 is missing and could not be installed" >&2
         return 1
     fi
 }
@@ -27,7 +27,7 @@ debian() {
 # it is taken, and everything else is as locked.
 install_kellnr() {
     local install=(nice -n 19 "$cargo" install --locked --quiet --root "$peers/kellnr" --target-dir "$peers/kellnr-build")
-    echo "server-peers: installing kellnr $KELLNR, which takes long (log: $peers/kellnr.log)" >&2
+    echo "servers: installing kellnr $KELLNR, which takes long (log: $peers/kellnr.log)" >&2
     "${install[@]}" "kellnr@$KELLNR" >"$peers/kellnr.log" 2>&1 && return
     local named
     named=$(sed -n 's/.*for the requirement `\([^ ]*\) = .*(locked to \([^)]*\)).*/\1/p' "$peers/kellnr.log")
@@ -50,7 +50,7 @@ install_verdaccio() {
         22) version=6.10.4 ;;
         20 | 21) version=6.8.0 ;;
     esac
-    echo "server-peers: installing verdaccio $version" >&2
+    echo "servers: installing verdaccio $version" >&2
     mkdir -p "$peers/verdaccio"
     printf '{"private": true, "dependencies": {"verdaccio": "%s"}, "overrides": {"node-fetch": "2.6.7"}}\n' "$version" \
         >"$peers/verdaccio/package.json"
