@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use authors::{
     Advisory, AdvisoryAction, AdvisoryText, At, CreateToken, Deprecate, Login, Logout, Owned, Owner, OwnerAction,
-    Publish, PublishAdvisory, Right, Token, TokenAction, WhichAdvisory, Whom, Why, Yank,
+    Publish, PublishAdvisory, Report, Right, Token, TokenAction, WhichAdvisory, Whom, Why, Yank,
 };
 
 /// A compiler for user-schedulable kernels whose schedules, instructions and targets are packages
@@ -134,6 +134,8 @@ pub(crate) enum Command {
     Deprecate(Deprecate),
     /// Say which versions of a pack have a known weakness
     Advisory(Advisory),
+    /// Tell a registry's administrators that something is wrong with a pack
+    Report(Report),
     /// Say who may publish and change a pack
     Owner(Owner),
     /// Log in at a registry
@@ -349,6 +351,8 @@ pub(crate) enum Trust {
     RawC,
     /// Tests that verification could not run
     Unrun,
+    /// Versions that their registry keeps from everybody
+    Quarantined,
     /// Versions that their authors took back
     Yanked,
     /// Packs that are not kept up any more

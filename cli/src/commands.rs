@@ -27,6 +27,7 @@ mod package;
 mod publish;
 mod ready;
 mod remove;
+mod report;
 mod run;
 mod search;
 mod show;
@@ -78,6 +79,7 @@ fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> O
         Command::Yank(arguments) => yank::run(&arguments, settings, terminal),
         Command::Deprecate(arguments) => yank::deprecate(&arguments, settings, terminal),
         Command::Advisory(arguments) => advisory::run(&arguments, settings, terminal),
+        Command::Report(arguments) => report::run(&arguments, settings, terminal),
         Command::Owner(arguments) => owner::run(&arguments, settings, terminal),
         Command::Login(arguments) => login::run(&arguments, settings, terminal),
         Command::Logout(arguments) => login::logout(&arguments, settings, terminal),

@@ -16,10 +16,11 @@ use std::sync::Arc;
 
 use exo_compiler::diagnostic::codes;
 use exo_index::archive::{self, Limits};
-use exo_index::candidates::{Advisory, Candidate, Published, Yanked};
+use exo_index::candidates::{Advisory, Candidate, Published, Quarantined, Yanked};
 use exo_index::manifest::{Dependency, DependencySource, MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
 use exo_index::registry::shard::{Shard, VersionEntry, Withdrawal};
+use exo_index::version::Version;
 use exo_index::visible::shown;
 
 use crate::builtin_packs::{Archive, RegistryPack};
@@ -42,6 +43,9 @@ impl Elsewhere {
                 .code(codes::DIGEST)
                 .hint("do not install this version, and tell the registry's operator")
         };
+        if let Some(held) = &self.entry.quarantined {
+            return Err(in_quarantine(&self.client.url, name, version, held));
+        }
         let bytes = self.client.archive(name, &self.entry)?;
         let files = archive::read_verified(&bytes, &self.entry.archive, &self.entry.tree, &Limits::default())
             .map_err(|error| refused(error.to_string()))?;
@@ -53,6 +57,17 @@ impl Elsewhere {
             && needs(&inside) == needs(indexed);
         if same { Ok(files.files) } else { Err(refused(format!("its {MANIFEST_FILE} says other than the index"))) }
     }
+}
+
+/// Why a version is not downloaded that its registry keeps from everybody.
+fn in_quarantine(url: &str, name: &PackName, version: &Version, held: &Withdrawal) -> Box<Failure> {
+    let reason = why(held).map(|why| format!(": {why}")).unwrap_or_default();
+    Failure::refused(format!("`{name} {version}` is in quarantine at registry `{url}`{reason}"))
+        .code(codes::RESOLUTION)
+        .note("its administrators keep it from everybody while they look into it, so it is not downloaded")
+        .hint(format!(
+            "`exo update {name}` takes another version, if there is one; otherwise wait, or ask who runs the registry"
+        ))
 }
 
 /// Names and requirements, which index and manifest must agree on.
@@ -77,7 +92,13 @@ fn pack_of(client: &Arc<Client>, shard: &Shard, entry: &VersionEntry) -> Outcome
         version: entry.version.clone(),
         exo: entry.exo.clone(),
         published: Published::At(entry.published),
-        yanked: entry.yanked.as_ref().map(|yanked| Yanked { reason: why(yanked) }),
+        // The yank of one in quarantine is there for programs that do not know of quarantines.
+        yanked: entry
+            .yanked
+            .as_ref()
+            .filter(|_| entry.quarantined.is_none())
+            .map(|yanked| Yanked { reason: why(yanked) }),
+        quarantined: entry.quarantined.as_ref().map(|held| Quarantined { reason: why(held) }),
         advisories: advisories
             .map(|advisory| Advisory {
                 id: advisory.id.clone(),

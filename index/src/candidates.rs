@@ -71,6 +71,13 @@ pub struct Yanked {
     pub reason: Option<String>,
 }
 
+/// That the registry keeps a version from everybody.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Quarantined {
+    /// Why, in the words of its administrators.
+    pub reason: Option<String>,
+}
+
 /// A known problem of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advisory {
@@ -100,6 +107,8 @@ pub struct Candidate {
     pub published: Published,
     /// Whether it was taken back.
     pub yanked: Option<Yanked>,
+    /// Whether its registry keeps it from everybody.
+    pub quarantined: Option<Quarantined>,
     /// The known problems that this version has.
     pub advisories: Vec<Advisory>,
 }
@@ -107,7 +116,7 @@ pub struct Candidate {
 impl Candidate {
     /// A version that came with the program.
     pub const fn with_exo(version: Version, exo: Requirement) -> Self {
-        Self { version, exo, published: Published::WithExo, yanked: None, advisories: Vec::new() }
+        Self { version, exo, published: Published::WithExo, yanked: None, quarantined: None, advisories: Vec::new() }
     }
 }
 
@@ -148,6 +157,11 @@ pub enum Removal {
         /// How old it must be.
         wanted: Span,
     },
+    /// Its registry keeps it from everybody.
+    Quarantined {
+        /// Why.
+        reason: Option<String>,
+    },
     /// Its author took it back.
     Yanked {
         /// Why.
@@ -171,6 +185,8 @@ impl fmt::Display for Removal {
         match self {
             Self::TooNew { age, wanted } => write!(f, "is {age} old, and the policy asks for {wanted}"),
             Self::UnknownAge { wanted } => write!(f, "has no known publish time, and the policy asks for {wanted}"),
+            Self::Quarantined { reason: Some(reason) } => write!(f, "is in quarantine ({reason})"),
+            Self::Quarantined { reason: None } => f.write_str("is in quarantine"),
             Self::Yanked { reason: Some(reason) } => write!(f, "is yanked ({reason})"),
             Self::Yanked { reason: None } => f.write_str("is yanked"),
             Self::Advisory(advisory) => write!(f, "has the advisory {} ({})", advisory.id, advisory.summary),
@@ -187,6 +203,11 @@ impl Removal {
             Self::TooNew { .. } | Self::UnknownAge { .. } => format!(
                 "take an older version, wait, or add `{name}` to `exempt` under `[policy]` in Exo.toml if you trust it as it is"
             ),
+            Self::Quarantined { .. } => {
+                format!(
+                    "ask for another version of `{name}`; the registry's administrators keep this one from everybody"
+                )
+            }
             Self::Yanked { .. } => format!("ask for another version of `{name}`; projects that have it locked keep it"),
             Self::Advisory(advisory) => {
                 let advice = advisory.advice.as_ref().map(|advice| format!("{advice}; ")).unwrap_or_default();
@@ -200,12 +221,12 @@ impl Removal {
         }
     }
 
-    /// Whether it also stands against a version that a lockfile already has. A yank and an advisory do not:
-    /// what was built must build again, and who has it locked is warned.
+    /// Whether it also stands against a version that a lockfile already has. A quarantine, a yank and an advisory do not:
+    /// what was built must build again, and who has it locked is warned. What is in quarantine is not downloaded anew, though.
     pub const fn holds_when_locked(&self) -> bool {
         match self {
             Self::TooNew { .. } | Self::UnknownAge { .. } | Self::Exo { .. } => true,
-            Self::Yanked { .. } | Self::Advisory(_) | Self::Prerelease => false,
+            Self::Quarantined { .. } | Self::Yanked { .. } | Self::Advisory(_) | Self::Prerelease => false,
         }
     }
 
@@ -213,7 +234,11 @@ impl Removal {
     pub const fn is_of_requirements(&self) -> bool {
         match self {
             Self::Exo { .. } | Self::Prerelease => true,
-            Self::TooNew { .. } | Self::UnknownAge { .. } | Self::Yanked { .. } | Self::Advisory(_) => false,
+            Self::TooNew { .. }
+            | Self::UnknownAge { .. }
+            | Self::Quarantined { .. }
+            | Self::Yanked { .. }
+            | Self::Advisory(_) => false,
         }
     }
 }
@@ -224,7 +249,10 @@ impl Policy {
         let accepted = |advisory: &&Advisory| !self.section.allow_advisories.contains(&advisory.id);
         let advisories = candidate.advisories.iter().filter(accepted).cloned().map(Removal::Advisory);
         let yanked = candidate.yanked.iter().map(|yanked| Removal::Yanked { reason: yanked.reason.clone() });
-        let mut found: Vec<Removal> = advisories.chain(yanked).chain(self.age(name, candidate.published)).collect();
+        let quarantined = candidate.quarantined.iter();
+        let quarantined = quarantined.map(|held| Removal::Quarantined { reason: held.reason.clone() });
+        let mut found: Vec<Removal> =
+            quarantined.chain(advisories).chain(yanked).chain(self.age(name, candidate.published)).collect();
         if !candidate.exo.accepts_exo(&self.exo) {
             found.push(Removal::Exo { accepts: candidate.exo.clone(), running: self.exo.clone() });
         }
@@ -319,7 +347,11 @@ mod tests {
             ["is yanked (slow)", "needs exo `>=2`, and this is exo 0.1.0", "is a prerelease"]
         );
         assert_eq!(policy.removal(&name(), &other).unwrap().to_string(), "is yanked (slow)");
-        other.yanked = None;
+        other.quarantined = Some(Quarantined { reason: Some("under study".into()) });
+        let gravest = policy.removal(&name(), &other).unwrap();
+        assert_eq!(gravest.to_string(), "is in quarantine (under study)");
+        assert!(!gravest.holds_when_locked());
+        (other.yanked, other.quarantined) = (None, None);
         assert_eq!(policy.removal(&name(), &other), None);
     }
 

@@ -97,6 +97,19 @@ impl Caller {
         }
     }
 
+    /// Whether the caller may do what only administrators do, to a pack where it is about one.
+    pub(crate) fn must_administer(&self, pack: Option<&PackName>) -> Result<(), ApiError> {
+        if !self.administrator {
+            return Err(ApiError::forbidden("only an administrator of the registry may do this"));
+        }
+        match pack {
+            _ if self.session => Ok(()),
+            Some(pack) => self.may(Right::Admin, pack),
+            None if self.rights.contains(&Right::Admin) => Ok(()),
+            None => Err(ApiError::forbidden(format!("the token lacks the right `{}`", Right::Admin))),
+        }
+    }
+
     /// Whether the caller may act as owner of a pack.
     pub(crate) async fn must_own(
         &self,

@@ -3,6 +3,7 @@
 mod accounts;
 mod advisories;
 mod feeds;
+mod guarding;
 mod organisations;
 mod packs;
 mod publishing;
@@ -42,6 +43,10 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/packs/{name}", get(packs::show))
         .route("/packs/{name}/{version}/yank", put(packs::yank).delete(packs::unyank))
         .route("/packs/{name}/deprecation", put(packs::deprecate).delete(packs::undeprecate))
+        .route("/packs/{name}/{version}/quarantine", put(guarding::quarantine).delete(guarding::release))
+        .route("/packs/{name}/report", post(guarding::report))
+        .route("/reports", get(guarding::reports))
+        .route("/reports/{id}", delete(guarding::close_report))
         .route("/packs/{name}/advisories", get(advisories::list).post(advisories::publish))
         .route("/packs/{name}/advisories/{id}", put(advisories::replace).delete(advisories::withdraw))
         .route("/packs/{name}/advisories.atom", get(feeds::advisories_of_pack))

@@ -24,6 +24,7 @@ use crate::blobs::Blobs;
 use crate::chance::{self, signed, unsigned};
 use crate::database::{self, Rows};
 use crate::failure::Failure;
+use crate::quarantine;
 use crate::registry::Registry;
 use crate::tiles::computed;
 
@@ -139,7 +140,8 @@ pub(crate) async fn shard(rows: &mut sqlx::AnyConnection, name: &PackName) -> Re
         .await?;
     let mut versions = Vec::with_capacity(entries.len());
     for row in entries {
-        versions.push(serde_json::from_str::<VersionEntry>(&row.try_get::<String, _>("entry")?)?);
+        let entry = serde_json::from_str::<VersionEntry>(&row.try_get::<String, _>("entry")?)?;
+        versions.push(quarantine::as_served(entry));
     }
     versions.sort_by(|a, b| a.version.cmp(&b.version));
     Ok(Some(Shard { pack, versions }))

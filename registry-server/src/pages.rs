@@ -4,6 +4,7 @@ mod account;
 mod difference;
 mod entrance;
 pub(crate) mod format;
+mod guarding;
 mod listing;
 mod markdown;
 mod pack;
@@ -70,6 +71,10 @@ pub(crate) fn routes(service: &Service) -> Router<Service> {
         .route("/account", get(account::show))
         .route("/account/tokens", post(account::make_token))
         .route("/account/tokens/end", post(account::end_token))
+        .route("/report", get(guarding::form).post(guarding::report))
+        .route("/reports", get(guarding::list))
+        .route("/reports/close", post(guarding::close))
+        .route("/reports/quarantine", post(guarding::hold))
         .route("/static/style.css", get(|| async { kept("text/css; charset=utf-8", STYLE) }))
         .route("/static/icon.svg", get(|| async { kept("image/svg+xml", ICON) }))
         .fallback(nowhere)

@@ -147,6 +147,36 @@ pub(crate) enum Severity {
 }
 
 #[derive(Clone, Debug, Args)]
+pub(crate) struct Report {
+    /// The pack, or one version of it: `neon@1.1.0`
+    #[arg(value_name = "PACK[@VERSION]")]
+    pub(crate) pack: String,
+    /// What is wrong with it
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) kind: ReportKind,
+    /// What you saw
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) text: String,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+/// What a report is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportKind {
+    /// It does harm, or tries to
+    Malicious,
+    /// It pretends to be another pack or somebody else
+    Impersonation,
+    /// Its hardware model or its C is wrong
+    Wrong,
+    /// It may not be distributed
+    Licence,
+    /// Something else
+    Other,
+}
+
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Owner {
     #[command(subcommand)]
     pub(crate) action: OwnerAction,

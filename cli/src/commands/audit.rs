@@ -27,6 +27,7 @@ pub(super) fn run(arguments: &Audit, settings: &Settings, terminal: &Terminal) -
                 json!({
                     "name": found.name, "version": found.version, "waived": found.waived,
                     "raw_c": found.raw_c, "unrun": found.unrun,
+                    "quarantined": said.and_then(|said| said.quarantined.as_ref()),
                     "yanked": said.and_then(|said| said.yanked.as_ref()),
                     "deprecated": said.and_then(|said| said.deprecated.as_ref()),
                     "advisories": said.map(|said| said.advisories.clone()).unwrap_or_default(),
@@ -74,6 +75,7 @@ fn asked(ready: &Ready, settings: &Settings, terminal: &Terminal) -> Outcome<Vec
 /// What of one kind is said of a version, each as a phrase.
 fn phrases(said: &Standing, what: Trust) -> Vec<String> {
     match what {
+        Trust::Quarantined => said.quarantined.iter().cloned().collect(),
         Trust::Yanked => said.yanked.iter().cloned().collect(),
         Trust::Deprecated => said.deprecated.iter().cloned().collect(),
         Trust::Advisories => said.advisories.clone(),
@@ -86,7 +88,7 @@ fn amount(found: &Trusted, what: Trust) -> usize {
         Trust::Waived => found.waived,
         Trust::RawC => found.raw_c,
         Trust::Unrun => found.unrun,
-        Trust::Yanked | Trust::Deprecated | Trust::Advisories => 0,
+        Trust::Quarantined | Trust::Yanked | Trust::Deprecated | Trust::Advisories => 0,
     }
 }
 
@@ -126,8 +128,9 @@ fn text(findings: &[Trusted], standings: &[Standing]) -> String {
         count(raw, "piece")
     );
     for said in standings {
-        for phrase in
-            [Trust::Yanked, Trust::Deprecated, Trust::Advisories].into_iter().flat_map(|what| phrases(said, what))
+        for phrase in [Trust::Quarantined, Trust::Yanked, Trust::Deprecated, Trust::Advisories]
+            .into_iter()
+            .flat_map(|what| phrases(said, what))
         {
             text.push_str(&format!("{} {}: {phrase}\n", said.name, said.version));
         }

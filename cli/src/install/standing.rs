@@ -1,4 +1,4 @@
-//! What authors and registries say against the versions that a project has locked: yanks, deprecations, advisories.
+//! What authors and registries say against the versions that a project has locked: quarantines, yanks, deprecations, advisories.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +29,8 @@ pub(crate) enum Ask {
 pub(crate) struct Standing {
     pub(crate) name: PackName,
     pub(crate) version: String,
+    /// `in quarantine: why`.
+    pub(crate) quarantined: Option<String>,
     /// `yanked: why`.
     pub(crate) yanked: Option<String>,
     /// `deprecated: why`.
@@ -74,33 +76,37 @@ fn standing(registry: &Registry, manifest: &Manifest, pack: &LockedPack) -> Opti
     let accepted = &manifest.policy.allow_advisories;
     let advisory = |advisory: &Advisory| shown(&advisory.to_string());
     let unaccepted = candidate.advisories.iter().filter(|advisory| !accepted.contains(&advisory.id));
+    let because = |word: &str, reason: &Option<String>| {
+        let reason = reason.as_ref().map(|reason| format!(": {}", shown(reason)));
+        format!("{word}{}", reason.unwrap_or_default())
+    };
     let said = Standing {
         name: pack.name.clone(),
         version: pack.version.to_string(),
-        yanked: candidate.yanked.as_ref().map(|yanked| {
-            let reason = yanked.reason.as_ref().map(|reason| format!(": {}", shown(reason)));
-            format!("yanked{}", reason.unwrap_or_default())
-        }),
+        quarantined: candidate.quarantined.as_ref().map(|held| because("in quarantine", &held.reason)),
+        yanked: candidate.yanked.as_ref().map(|yanked| because("yanked", &yanked.reason)),
         deprecated: found.deprecated.clone(),
         advisories: candidate.advisories.iter().map(advisory).collect(),
         unaccepted: unaccepted.map(advisory).collect(),
     };
-    let nothing = said.yanked.is_none() && said.deprecated.is_none() && said.advisories.is_empty();
+    let nothing =
+        said.quarantined.is_none() && said.yanked.is_none() && said.deprecated.is_none() && said.advisories.is_empty();
     (!nothing).then_some(said)
 }
 
 impl Standing {
     /// Whether the version would not be chosen any more.
     fn is_withdrawn(&self) -> bool {
-        self.yanked.is_some() || !self.unaccepted.is_empty()
+        self.quarantined.is_some() || self.yanked.is_some() || !self.unaccepted.is_empty()
     }
 
     /// One line for each thing that is said, with what can be done about it.
     fn warnings(&self) -> Vec<String> {
-        let Standing { name, version, yanked, deprecated, advisories: _, unaccepted } = self;
+        let Standing { name, version, quarantined, yanked, deprecated, advisories: _, unaccepted } = self;
         let other = format!("`exo update {name}` takes another version, if there is one");
+        let withdrawn = quarantined.iter().chain(yanked);
         let mut lines: Vec<String> =
-            yanked.iter().map(|why| format!("`{name} {version}` is locked, and is {why}; {other}")).collect();
+            withdrawn.map(|why| format!("`{name} {version}` is locked, and is {why}; {other}")).collect();
         lines.extend(
             unaccepted.iter().map(|what| format!("`{name} {version}` is locked, and has the advisory {what}; {other}")),
         );
@@ -154,6 +160,7 @@ mod tests {
         let said = Standing {
             name: PackName::parse("base").unwrap(),
             version: "1.0.0".into(),
+            quarantined: None,
             yanked: Some("yanked: wrong".into()),
             deprecated: Some("deprecated: old; use `next`".into()),
             advisories: vec!["EXO-1: bad".into(), "EXO-2: accepted".into()],

@@ -15,7 +15,7 @@ use exo_index::registry::log::tile::Tile;
 use exo_index::registry::pointer::Pointer;
 use exo_index::registry::root::Root;
 use exo_index::registry::shard::PackEntry;
-use exo_index::version::{Requirement, Version};
+use exo_index::version::Requirement;
 
 use super::*;
 use crate::arguments::Arguments;
@@ -69,6 +69,7 @@ impl Site {
             targets: vec![],
             verdict: None,
             yanked: None,
+            quarantined: None,
             log: 0,
         };
         let pack = PackEntry {

@@ -150,6 +150,9 @@ pub struct VersionEntry {
     /// Set when no new resolution may choose it.
     #[serde(deserialize_with = "nullable")]
     pub yanked: Option<Withdrawal>,
+    /// Set while the registry's administrators keep it from everybody; `yanked` is set then too, for readers that do not know this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantined: Option<Withdrawal>,
     /// The index of its `publish` leaf in the log.
     pub log: u64,
 }
@@ -280,6 +283,7 @@ pub(crate) mod tests {
             targets: vec![],
             verdict: None,
             yanked: None,
+            quarantined: None,
             log: *log,
         };
         let versions = versions.iter().map(version).collect();
@@ -345,6 +349,7 @@ pub(crate) mod tests {
     fn refuses_missing_fields_and_ignores_unknown_ones() {
         let shard = shard("neon", &[("1.0.0", 0)]);
         let text = shard.to_text().unwrap();
+        assert!(!text.contains("quarantined"), "what is not so is not written, as before");
         let more = text.replace("\"log\":0", "\"log\":0,\"later\":[1]");
         assert_eq!(Shard::parse_text(&more, &shard.pack.name).unwrap(), shard);
         for field in

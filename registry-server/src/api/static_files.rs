@@ -6,11 +6,13 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use exo_index::digest::Sha256;
 use exo_index::registry::layout;
+use exo_index::registry::shard::VersionEntry;
 use sqlx::Row as _;
 
 use crate::chance;
 use crate::error::ApiError;
 use crate::failure::Failure;
+use crate::quarantine;
 use crate::service::Service;
 
 /// What may change is asked for again each time; what cannot is kept for ever.
@@ -31,6 +33,13 @@ pub(super) async fn serve(
         return Err(ApiError::absent("there is nothing here"));
     }
     let whole = format!("v1/{path}");
+    let archived = match path.strip_prefix("blob/") {
+        Some(archive) => version_of(&service, archive).await?,
+        None => None,
+    };
+    if let Some((name, entry)) = &archived {
+        quarantine::check(name, entry)?;
+    }
     let changes = whole == layout::LATEST;
     let bytes = bytes(&service, &whole, changes).await?;
     let tag = format!("\"{}\"", Sha256::of(&bytes));
@@ -40,8 +49,8 @@ pub(super) async fn serve(
     let mut response = if same {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        if let Some(archive) = path.strip_prefix("blob/") {
-            count(&service, archive).await?;
+        if let Some((name, entry)) = archived {
+            count(&service, name, entry.version.to_string()).await?;
         }
         bytes.into_response()
     };
@@ -67,15 +76,19 @@ async fn bytes(service: &Service, path: &str, changes: bool) -> Result<Bytes, Ap
     Ok(bytes)
 }
 
-/// Counts a download of an archive, for the day.
-async fn count(service: &Service, archive: &str) -> Result<(), Failure> {
-    let rows = &service.registry.rows;
-    let found = sqlx::query("SELECT name, version FROM versions WHERE archive = $1")
+/// The version whose archive this is.
+async fn version_of(service: &Service, archive: &str) -> Result<Option<(String, VersionEntry)>, Failure> {
+    let found = sqlx::query("SELECT name, entry FROM versions WHERE archive = $1")
         .bind(archive.to_owned())
-        .fetch_optional(rows)
+        .fetch_optional(&service.registry.rows)
         .await?;
-    let Some(row) = found else { return Ok(()) };
-    let (name, version): (String, String) = (row.try_get("name")?, row.try_get("version")?);
+    let Some(row) = found else { return Ok(None) };
+    Ok(Some((row.try_get("name")?, serde_json::from_str(&row.try_get::<String, _>("entry")?)?)))
+}
+
+/// Counts a download of an archive, for the day.
+async fn count(service: &Service, name: String, version: String) -> Result<(), Failure> {
+    let rows = &service.registry.rows;
     sqlx::query("INSERT INTO downloads (name, version, day, count) VALUES ($1, $2, $3, 1) ON CONFLICT (name, version, day) DO UPDATE SET count = downloads.count + 1")
         .bind(name.clone())
         .bind(version)

@@ -147,7 +147,8 @@ async fn archives(run: &Arc<Run>, believed: &Believed, shards: &[Changed]) -> Re
     for shard in shards.iter().map(|changed| &changed.shard) {
         for entry in &shard.versions {
             let path = layout::blob(&entry.archive);
-            if !run.is_settled(&path, &entry.archive)? {
+            // What is in quarantine is given to nobody; when that is lifted the shard is another one, and the archive fetched.
+            if entry.quarantined.is_none() && !run.is_settled(&path, &entry.archive)? {
                 wanted.insert(path, Wanted::Archive(entry.archive, entry.size));
             }
             let Some(digest) = &entry.verdict else { continue };

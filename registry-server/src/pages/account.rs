@@ -15,6 +15,7 @@ use super::trouble::{PageError, sentence};
 use super::visitor::{Frame, Visitor};
 use crate::access::{Caller, LONGEST_TOKEN_DAYS, Right};
 use crate::chance;
+use crate::reports;
 use crate::search;
 use crate::service::Service;
 use crate::tokens::{self, NewToken};
@@ -46,6 +47,8 @@ struct Account<'a> {
     frame: &'a Frame,
     login: &'a str,
     administrator: bool,
+    /// Reports that wait, for an administrator.
+    reports: i64,
     packs: Vec<Row>,
     tokens: Vec<TokenRow>,
     choices: Vec<Choice>,
@@ -100,6 +103,10 @@ async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outco
         frame,
         login: &caller.login,
         administrator: caller.administrator,
+        reports: match caller.administrator {
+            true => reports::open(&mut *service.registry.rows.acquire().await?).await?,
+            false => 0,
+        },
         packs: search::owned(&service.registry.rows, &caller.login).await?.into_iter().map(Row::from).collect(),
         tokens: tokens::list(service, caller).await?.into_iter().map(row).collect(),
         choices: offered.map(choice).collect(),

@@ -206,7 +206,10 @@ impl Shown {
     fn warnings(&self) -> Vec<Warning> {
         let pack = &self.shard.pack;
         let mut warnings: Vec<Warning> = pack.deprecated.iter().map(|why| warning("Deprecated", why)).collect();
-        warnings.extend(self.entry.yanked.iter().map(|why| warning("Yanked", why)));
+        warnings.extend(match &self.entry.quarantined {
+            Some(why) => Some(warning("In quarantine", why)),
+            None => self.entry.yanked.as_ref().map(|why| warning("Yanked", why)),
+        });
         let concerned = pack.advisories.iter().filter(|advisory| advisory.affects(&self.entry.version));
         warnings.extend(concerned.map(known_weakness));
         warnings
@@ -219,6 +222,12 @@ impl Shown {
             return format!("exo add {name}");
         }
         format!("exo add {name}@={}", self.entry.version)
+    }
+
+    /// The address of the form to report it.
+    fn report_address(&self) -> String {
+        let version = format::encoded(&self.entry.version.to_string());
+        format!("/report?pack={}&version={version}", format::encoded(self.name().as_str()))
     }
 
     fn published(&self) -> String {
@@ -259,6 +268,13 @@ pub(super) async fn show(
     let Query(asked) = asked.unwrap_or_default();
     let registry = &service.registry;
     let pack = Shown::load(registry, &name, tab, asked.version.as_deref()).await?;
+    if pack.entry.quarantined.is_some() && matches!(tab, Tab::Sources | Tab::Compare) {
+        // Administrators have to judge it; nobody else should take anything from it.
+        let caller = visitor.caller.as_ref();
+        let held =
+            ApiError::forbidden(format!("`{name} {}` is in quarantine: its files are not shown", pack.entry.version));
+        caller.ok_or(held)?.must_administer(None)?;
+    }
     let whole = Whole { frame: &visitor.frame, pack: &pack };
     match tab {
         Tab::Readme => readme::page(registry, whole).await,

@@ -141,6 +141,7 @@ pub(crate) async fn admit(
         targets,
         verdict: Some(verdict),
         yanked: None,
+        quarantined: None,
         log: position,
     };
     pack_row(rows, pack, &entry, login, now).await?;

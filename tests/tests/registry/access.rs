@@ -16,6 +16,11 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("POST", "/api/v1/packs/base/advisories", "advisories"),
     ("PUT", "/api/v1/packs/base/advisories/CVE-1", "advisories"),
     ("DELETE", "/api/v1/packs/base/advisories/CVE-1", "advisories"),
+    ("PUT", "/api/v1/packs/base/1.0.0/quarantine", "admin"),
+    ("DELETE", "/api/v1/packs/base/1.0.0/quarantine", "admin"),
+    ("GET", "/api/v1/reports", "admin"),
+    ("DELETE", "/api/v1/reports/none", "admin"),
+    ("POST", "/api/v1/packs/base/report", "session"),
     ("GET", "/api/v1/tokens", "session"),
     ("DELETE", "/api/v1/tokens/none", "session"),
 ];
@@ -27,6 +32,8 @@ fn body(path: &str) -> &'static [u8] {
             br#"{"id": "CVE-1", "versions": "<1.1", "severity": "high", "summary": "wrong sums"}"#
         }
         "/api/v1/packs/base/advisories/CVE-1" => br#"{"versions": "*", "severity": "low", "summary": "wrong sums"}"#,
+        "/api/v1/packs/base/1.0.0/quarantine" => br#"{"reason": "steals"}"#,
+        "/api/v1/packs/base/report" => br#"{"kind": "malicious", "text": "it steals"}"#,
         _ => b"",
     }
 }

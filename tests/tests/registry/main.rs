@@ -15,6 +15,7 @@ mod pages;
 mod pages_in_browser;
 mod postgres;
 mod publishing;
+mod quarantine;
 mod refusals;
 mod scopes;
 mod sending;

@@ -28,7 +28,7 @@ fn page(server: &Server, path: &str) -> String {
 }
 
 #[track_caller]
-fn has(page: &str, parts: &[&str]) {
+pub(crate) fn has(page: &str, parts: &[&str]) {
     for part in parts {
         assert!(page.contains(part), "`{part}` is not in\n{page}");
     }
@@ -196,7 +196,7 @@ fn a_browser_is_told_of_errors_by_a_page_and_a_program_by_json() {
 }
 
 /// Sends a form with cookies.
-fn form(server: &Server, path: &str, cookies: &str, body: &str) -> Answer {
+pub(crate) fn form(server: &Server, path: &str, cookies: &str, body: &str) -> Answer {
     let kind = ("content-type", "application/x-www-form-urlencoded");
     let headers = [kind, ("cookie", cookies), ("sec-fetch-site", "same-origin")];
     server.send_with("POST", path, "", body.as_bytes(), &headers)
@@ -213,17 +213,17 @@ fn cookie(answer: &Answer) -> String {
 }
 
 /// The token in the forms of a page.
-fn form_token(page: &str) -> String {
+pub(crate) fn form_token(page: &str) -> String {
     let (_, rest) = page.split_once("name=\"form_token\" value=\"").unwrap();
     rest.split('"').next().unwrap().to_owned()
 }
 
-fn with_cookie(server: &Server, path: &str, cookie: &str) -> Answer {
+pub(crate) fn with_cookie(server: &Server, path: &str, cookie: &str) -> Answer {
     server.send_with("GET", path, "", b"", &[("cookie", cookie)])
 }
 
 /// Signs in by the form; gives the session's cookie.
-fn sign_in(server: &Server, login: &str) -> String {
+pub(crate) fn sign_in(server: &Server, login: &str) -> String {
     let entrance = server.get("/sign-in").is(200);
     let (before, token) = (cookie(&entrance), form_token(&text(&entrance)));
     let body = format!("form_token={token}&login={login}&password={}", PASSWORD.replace(' ', "+"));

@@ -7,6 +7,7 @@ use exo_tests::exo::repository;
 use serde_json::json;
 
 use crate::browser::{Browser, SCREENS, Screen};
+use crate::quarantine::administrator;
 use crate::server::{PASSWORD, Pack, Server};
 
 /// What is wrong with the page that is open: a list of findings.
@@ -42,6 +43,8 @@ fn stocked() -> Server {
     let outcome = server.publish(&session, &[Pack::with("conv-tiles", "0.2.0", "neon = \"1.1\"\n", library)]);
     assert_eq!(outcome["state"], "published", "{outcome}");
     server.send("PUT", "/api/v1/packs/conv-tiles/0.1.0/yank", &session, br#"{"reason": "tiles too small"}"#).is(204);
+    let weak = br#"{"versions": "<0.2.0", "severity": "high", "summary": "wrong for tiles of one row", "patched": ">=0.2.0", "remedy": "use rows of two", "url": "https://example.org/tiles"}"#;
+    server.send("POST", "/api/v1/packs/conv-tiles/advisories", &session, weak).is(201);
     let body = br#"{"reason": "merged into conv-tiles", "replacement": "conv-tiles"}"#;
     server.send("PUT", "/api/v1/packs/%40ada%2Ftiles/deprecation", &session, body).is(204);
     server
@@ -141,6 +144,33 @@ fn an_account_is_used_without_script() {
     assert_eq!(browser.evaluate("location.pathname"), "/");
     browser.open(&format!("{}/account", server.url));
     assert_eq!(browser.evaluate("location.pathname"), "/sign-in");
+}
+
+#[test]
+fn an_administrator_reads_reports_and_quarantines_a_version() {
+    let server = Server::start();
+    let root = administrator(&server);
+    server.publish(&server.account("ada"), &[Pack::new("base", "1.0.0"), Pack::new("amber", "1.0.0")]);
+    let report = json!({ "kind": "malicious", "version": "1.0.0", "text": "It copies files out:\nsee line 3." });
+    server.post("/api/v1/packs/amber/report", &root, &report).is(201);
+    let browser = Browser::start();
+    browser.look_as(SCREENS[0]);
+    browser.open(&format!("{}/sign-in", server.url));
+    browser.type_into("#login", "root");
+    browser.type_into("#password", PASSWORD);
+    browser.follow("main button");
+    look_at(&browser, "report", &format!("{}/report?pack=base&version=1.0.0", server.url));
+    browser.type_into("#text", "Its lanes are swapped.");
+    browser.follow("main button");
+    assert_eq!(browser.evaluate("document.querySelectorAll('[role=status]').length"), 1);
+    browser.open(&format!("{}/reports?pack=base&version=1.0.0", server.url));
+    browser.type_into("#hold-reason", "lanes are swapped");
+    browser.follow("main > section:last-child button, section[aria-labelledby=hold] button");
+    look_at(&browser, "reports", &format!("{}/reports", server.url));
+    look_at(&browser, "quarantined", &format!("{}/packs/base", server.url));
+    browser.open(&format!("{}/reports", server.url));
+    browser.follow("section[aria-labelledby=held] button");
+    assert_eq!(browser.evaluate("document.querySelectorAll('section[aria-labelledby=held] tr').length"), 0);
 }
 
 #[test]

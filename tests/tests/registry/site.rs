@@ -164,6 +164,7 @@ fn entry(pack: &Pack, log: u64) -> VersionEntry {
         targets: vec![],
         verdict: None,
         yanked: None,
+        quarantined: None,
         log,
     }
 }

@@ -130,6 +130,8 @@ fn leaves_read_back() {
         Event::Owner { name: name(), login: "ada".into(), added: false },
         Event::Deprecate { name: name(), deprecated: true },
         Event::Advisory { name: name(), id: "EXO-1".into(), digest: archive },
+        Event::Quarantine { name: name(), version: Version::new(1, 0, 0) },
+        Event::Release { name: name(), version: Version::new(1, 0, 0) },
         Event::AdvisoryWithdrawn { name: name(), id: "EXO-1".into() },
     ];
     for event in events {

@@ -31,7 +31,11 @@ fn text(mut files: PackFiles) -> Option<String> {
 }
 
 pub(super) async fn page(registry: &Registry, whole: Whole<'_>) -> Result<Response, PageError> {
-    let text = text(contents::files(registry, &whole.pack.entry).await?);
+    let text = match whole.pack.entry.quarantined {
+        // What it says of itself is the last thing to show.
+        Some(_) => None,
+        None => text(contents::files(registry, &whole.pack.entry).await?),
+    };
     let readme = tokio::task::spawn_blocking(move || text.map(|text| markdown::render(&text))).await?;
     render(&Readme { frame: whole.frame, pack: whole.pack, readme, address: whole.pack.file_address("README.md") })
 }

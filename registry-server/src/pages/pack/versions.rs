@@ -28,6 +28,7 @@ struct VersionRow {
     proven: bool,
     prerelease: bool,
     yanked: Option<String>,
+    quarantined: bool,
     /// The ids of the advisories that it has.
     advisories: Vec<String>,
     log: u64,
@@ -92,6 +93,7 @@ pub(super) async fn page(registry: &Registry, whole: Whole<'_>) -> Result<Respon
             proven: entry.verdict.is_some(),
             prerelease: entry.version.is_prerelease(),
             yanked: entry.yanked.as_ref().map(|why| why.reason.clone().unwrap_or_default()),
+            quarantined: entry.quarantined.is_some(),
             advisories: pack
                 .shard
                 .pack
