@@ -21,5 +21,6 @@ pub mod log;
 
 pub mod verdict;
 pub mod trust;
+pub mod evidence;
 pub mod look_alike;
 pub mod build;

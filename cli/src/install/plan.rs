@@ -159,6 +159,18 @@ pub(crate) fn plan(
     project: &Project,
     manifest: &Manifest,
 ) -> Outcome<Plan> {
+    let needed = manifest.all_dependencies().map(|dependency| &dependency.name);
+    plan_for(settings, terminal, cache, (project, manifest), &needed.collect())
+}
+
+/// What is to be installed for some names that a project, or other members of its workspace, depend on.
+pub(crate) fn plan_for(
+    settings: &Settings,
+    terminal: &Terminal,
+    cache: &Cache,
+    (project, manifest): (&Project, &Manifest),
+    needed: &BTreeSet<&PackName>,
+) -> Outcome<Plan> {
     let mut registry = Registry::open(settings)?;
     vendor::provide(settings, project)?;
     let all = with_urls(settings, project.locked_for(manifest)?)?;
@@ -166,7 +178,7 @@ pub(crate) fn plan(
     let lock = settle(settings, terminal, &mut registry, project, &all, &paths)?;
     // Members that this pack does not need are their own business; everything else of the lockfile is installed.
     let fixed = lock.packs.values().filter(|pack| !matches!(pack.source, LockedSource::Path(_))).map(|pack| &pack.name);
-    let needed = lock.reachable(manifest.all_dependencies().map(|dependency| &dependency.name).chain(fixed));
+    let needed = lock.reachable(needed.iter().copied().chain(fixed));
     let absent = lock.packs.values().filter(|pack| {
         let cached = pack.tree.is_some_and(|tree| Tree::folder_of(cache, &tree).is_dir());
         matches!(pack.source, LockedSource::Registry(_)) && !cached && registry.get(&pack.name, &pack.version).is_none()

@@ -6,6 +6,7 @@ mod access;
 mod advisories;
 mod authors;
 mod browser;
+mod bundling;
 mod client;
 mod guarding;
 mod mirroring;
