@@ -99,6 +99,13 @@ pub(crate) async fn popular(rows: &AnyPool, most: i64) -> Result<Vec<Found>, Fai
     found.bind(most).fetch_all(rows).await?.iter().map(Found::read).collect()
 }
 
+/// The packs of a scope, by name.
+pub(crate) async fn of_scope(rows: &AnyPool, scope: &str) -> Result<Vec<Found>, Failure> {
+    // A scope has no character that `LIKE` gives a meaning to.
+    let found = sqlx::query(concat!("SELECT ", columns!(), " FROM packs WHERE name LIKE $1 ORDER BY name LIMIT 1000"));
+    found.bind(format!("@{scope}/%")).fetch_all(rows).await?.iter().map(Found::read).collect()
+}
+
 /// The packs of an owner.
 pub(crate) async fn owned(rows: &AnyPool, login: &str) -> Result<Vec<Found>, Failure> {
     let found = sqlx::query(concat!(

@@ -13,7 +13,6 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::access;
 use crate::accounts;
 use crate::api;
 use crate::configuration::Serve;
@@ -21,6 +20,7 @@ use crate::failure::Failure;
 use crate::index;
 use crate::kept::Kept;
 use crate::pages;
+use crate::pruning::Pruner;
 use crate::publish::bundled::Bundled;
 use crate::publish::worker;
 use crate::registry::Registry;
@@ -176,8 +176,9 @@ async fn end_signal() {
     }
 }
 
-/// Keeps the pointer and the table of search fresh, and forgets what nobody committed.
+/// Keeps the pointer and the table of search fresh, and removes what is of no more use.
 async fn renew(service: Service) {
+    let mut pruner = Pruner::default();
     for round in 0_u64.. {
         if round.is_multiple_of(RELOAD)
             && let Err(failure) = service.table.reload(&service.registry.rows).await
@@ -187,11 +188,8 @@ async fn renew(service: Service) {
         if let Err(failure) = index::renew(&service.registry).await {
             tracing::error!(%failure, "the pointer could not be renewed");
         }
-        if let Err(failure) = worker::tidy(&service).await {
-            tracing::error!(%failure, "old uploads could not be removed");
-        }
-        if let Err(failure) = access::forget_counts(&service.registry.rows).await {
-            tracing::error!(%failure, "old counts could not be removed");
+        if let Err(failure) = pruner.turn(&service).await {
+            tracing::error!(%failure, "what is of no more use could not be removed");
         }
         tokio::time::sleep(PAUSE).await;
     }

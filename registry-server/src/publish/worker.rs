@@ -30,6 +30,9 @@ const LEASE: i64 = 6;
 /// The lease of a publish that has ended and left no uploads.
 const SWEPT: i64 = -1;
 
+/// Publishes that are tidied away at once; the others wait a little.
+const TIDIED: i64 = 100;
+
 /// A publish that nobody commits is forgotten after this, in seconds.
 const OPEN_LIFE: i64 = 86_400;
 
@@ -269,8 +272,9 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
 pub(crate) async fn tidy(service: &Service) -> Result<(), Failure> {
     let before = chance::now()? - OPEN_LIFE;
     let rows = &service.registry.rows;
-    for row in sqlx::query("SELECT id FROM publishes WHERE state = 'open' AND created < $1")
+    for row in sqlx::query("SELECT id FROM publishes WHERE state = 'open' AND created < $1 ORDER BY created LIMIT $2")
         .bind(before)
+        .bind(TIDIED)
         .fetch_all(rows)
         .await?
     {
@@ -279,8 +283,9 @@ pub(crate) async fn tidy(service: &Service) -> Result<(), Failure> {
     }
     // A lease that may still be held is somebody's work.
     for row in
-        sqlx::query("SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease >= 0 AND lease < $1")
+        sqlx::query("SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease >= 0 AND lease < $1 ORDER BY lease LIMIT $2")
             .bind(chance::now()? - LEASE)
+            .bind(TIDIED)
             .fetch_all(rows)
             .await?
     {
