@@ -4,7 +4,7 @@
 //! the one transaction at the end, so starting over is safe.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use exo_index::digest::Sha256;
 use exo_index::name::PackName;
@@ -96,10 +96,12 @@ async fn work(service: &Service, id: &str) {
             }
         }
     };
+    let start = Instant::now();
     let result = tokio::select! {
         result = check(service, id) => result,
         () = renewal => Ok(()),
     };
+    service.took("publish", start);
     if let Err(failure) = result {
         // It stays in its state; the lease runs out, and it is tried again.
         tracing::error!(%failure, publish = id, "a publish could not be checked");
