@@ -134,12 +134,15 @@ fn other_dependencies_are_no_difference() {
 
 #[test]
 fn a_verdict_that_was_tampered_with_is_refused() {
-    let server = Server::start();
+    let mut server = Server::start();
     publish(&author(&server, "ada"), "1.0.0");
     let digest = shard(&server, &trust(&server, None), "base").unwrap().versions[0].verdict.unwrap();
     let file = server.files("v1/verdict").into_iter().find(|file| file.ends_with(digest.to_string())).unwrap();
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("double", "triple")).unwrap();
+    // The one of before had it in memory.
+    server.kill();
+    let server = server.again();
     let user = home(&server);
     user.project("");
     user.run(&["add", "base"]).exits(1).says(&["a verdict", "damaged or tampered with"]);
