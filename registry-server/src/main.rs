@@ -14,6 +14,7 @@ mod database;
 mod error;
 mod failure;
 mod index;
+mod kept;
 mod keys;
 mod membership;
 mod mirror;

@@ -134,7 +134,7 @@ pub(super) async fn search(
 ) -> Result<Response, PageError> {
     let Query(asked) = asked.map_err(|_| ApiError::malformed("the address asks for something that search has not"))?;
     let asked = Asked { per_page: None, ..asked };
-    let (total, found) = search::search(&service.registry.rows, &asked).await?;
+    let (total, found) = search::search(&service, &asked).await?;
     let (page, pages) = (asked.page.unwrap_or(1).clamp(1, 1_000_000), total.div_euclid(PAGE) + 1);
     let pages = if total > 0 && total % PAGE == 0 { pages - 1 } else { pages };
     let kind = asked.kind.as_deref().unwrap_or_default();

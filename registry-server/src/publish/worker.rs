@@ -3,7 +3,7 @@
 //! A publish is leased, not taken: when its worker dies, the lease runs out and another one starts over. Nothing is visible before
 //! the one transaction at the end, so starting over is safe.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use exo_index::digest::Sha256;
 use exo_index::registry::layout;
@@ -94,10 +94,12 @@ async fn work(service: &Service, id: &str) {
             }
         }
     };
+    let start = Instant::now();
     let result = tokio::select! {
         result = check(service, id) => result,
         () = renewal => Ok(()),
     };
+    service.took("publish", start);
     if let Err(failure) = result {
         // It stays in its state; the lease runs out, and it is tried again.
         tracing::error!(%failure, publish = id, "a publish could not be checked");
