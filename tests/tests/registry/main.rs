@@ -27,3 +27,4 @@ mod server;
 mod site;
 mod store;
 mod several;
+mod verdicts;
