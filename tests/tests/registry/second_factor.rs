@@ -169,9 +169,10 @@ fn a_stolen_session_makes_no_token() {
     let (authenticator, recovery) = enrol(&server, &session);
     let token = json!({ "name": "t", "rights": ["yank"], "packs": ["*"], "expires_days": 1 }).to_string();
     let password = json!({ "old": PASSWORD, "new": "another long password" }).to_string();
-    let acts: [(&str, &str, &str, u16); 4] = [
+    let acts: [(&str, &str, &str, u16); 5] = [
         ("POST", "/api/v1/tokens", &token, 201),
         ("DELETE", "/api/v1/packs/base/owners/eve", "", 204),
+        ("PUT", "/api/v1/organisations/lab/members/eve", r#"{"role": "publisher"}"#, 204),
         ("DELETE", "/api/v1/organisations/lab/members/eve", "", 204),
         ("PUT", "/api/v1/account/password", &password, 204),
     ];
@@ -180,7 +181,7 @@ fn a_stolen_session_makes_no_token() {
     let age = || server.change_rows("UPDATE tokens SET expires = expires - 700 WHERE session = 1");
     assert!(age() >= 1);
     for ((method, path, body, status), code) in
-        acts.into_iter().zip([&authenticator.codes[1], &recovery[0], &recovery[1], &recovery[2]])
+        acts.into_iter().zip([&authenticator.codes[1], &recovery[0], &recovery[1], &recovery[2], &recovery[3]])
     {
         let send = |code: &str| {
             let headers = [("exo-code", code)];
