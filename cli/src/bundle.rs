@@ -1,21 +1,28 @@
 //! A bundle: one file with a lockfile and the archives of its packs, from which a machine without a network installs.
 //!
 //! The first line says what it is, the second is JSON that lists the packs, and their archives follow one after the other.
-//! Nothing in it is believed: archives go through the one strict decoder, with the digests of the lockfile.
+//! Nothing in it is believed: archives go through the one strict decoder, with the digests of the lockfile, and what registries are said to
+//! have published is proven by what they signed.
+
+mod proofs;
 
 use exo_compiler::diagnostic::codes;
 use exo_index::archive::{self, Limits, PackFiles};
 use exo_index::digest::Sha256;
-use exo_index::lockfile::Lockfile;
+use exo_index::lockfile::{LockedPack, Lockfile};
+use exo_index::registry::evidence::Evidence;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
 use crate::cache::tree::Tree;
 use crate::failure::{Failure, Outcome};
 use crate::install::plan::Instance;
+use crate::settings::Settings;
 use crate::vendor::{comes_from_elsewhere, files_of};
 
-const FIRST_LINE: &[u8] = b"exo bundle 1\n";
+pub(crate) use proofs::{Proved, gather};
+
+const FIRST_LINE: &[u8] = b"exo bundle 2\n";
 
 /// The second line.
 #[derive(Serialize, Deserialize)]
@@ -24,6 +31,8 @@ struct Contents {
     /// The text of the lockfile.
     lock: String,
     packs: Vec<Entry>,
+    /// What was taken along of each registry that a pack comes from.
+    registries: Vec<Evidence>,
 }
 
 /// One archive of the rest of the file.
@@ -41,11 +50,12 @@ struct Entry {
 pub(crate) struct Bundle {
     pub(crate) lock: Lockfile,
     packs: Vec<(Entry, Vec<u8>)>,
+    registries: Vec<Evidence>,
 }
 
-/// The bytes of a bundle; equal locks and packs give equal bytes.
-pub(crate) fn make(lock: &Lockfile, instances: &[Instance]) -> Outcome<Vec<u8>> {
-    let mut contents = Contents { lock: lock.to_string(), packs: Vec::new() };
+/// The bytes of a bundle; equal locks, packs and evidence give equal bytes.
+pub(crate) fn make(lock: &Lockfile, instances: &[Instance], registries: Vec<Evidence>) -> Outcome<Vec<u8>> {
+    let mut contents = Contents { lock: lock.to_string(), packs: Vec::new(), registries };
     let mut archives = Vec::new();
     for instance in instances.iter().filter(|instance| comes_from_elsewhere(&instance.locked)) {
         let files = PackFiles { files: files_of(instance)? };
@@ -88,20 +98,35 @@ pub(crate) fn read(bytes: &[u8]) -> Outcome<Bundle> {
     if !archives.is_empty() {
         return Err(damaged("bytes follow its last archive"));
     }
-    Ok(Bundle { lock, packs })
+    Ok(Bundle { lock, packs, registries: contents.registries })
 }
 
 impl Bundle {
+    /// The packs of a lockfile that the bundle has.
+    fn carried<'l>(&self, lock: &'l Lockfile) -> impl Iterator<Item = (&'l LockedPack, &(Entry, Vec<u8>))> {
+        self.packs.iter().filter_map(|pack| {
+            let (entry, _) = pack;
+            let mut locked = lock.packs.values();
+            let locked = locked.find(|locked| {
+                locked.name.as_str() == entry.name
+                    && locked.version.to_string() == entry.version
+                    && comes_from_elsewhere(locked)
+            });
+            Some((locked?, pack))
+        })
+    }
+
+    /// Proves that the packs of a lockfile that it takes from registries were published there as they are locked.
+    pub(crate) fn prove(&self, settings: &Settings, lock: &Lockfile) -> Outcome<Proved> {
+        let carried: Vec<&LockedPack> = self.carried(lock).map(|(locked, _)| locked).collect();
+        proofs::prove(settings, &self.registries, &carried)
+    }
+
     /// Puts the packs that a lockfile names into the cache, each checked against it; how many those are.
     pub(crate) fn unpack(&self, cache: &Cache, lock: &Lockfile) -> Outcome<usize> {
         let mut number = 0;
-        for (entry, bytes) in &self.packs {
-            let locked = lock.packs.values().find(|pack| {
-                pack.name.as_str() == entry.name
-                    && pack.version.to_string() == entry.version
-                    && comes_from_elsewhere(pack)
-            });
-            let Some((locked, digest)) = locked.and_then(|pack| Some((pack, pack.tree?))) else { continue };
+        for (locked, (entry, bytes)) in self.carried(lock) {
+            let Some(digest) = locked.tree else { continue };
             let refuse = |why: String| {
                 Failure::refused(format!("`{} {}` in the bundle is refused: {why}", locked.name, locked.version))
                     .code(codes::DIGEST)

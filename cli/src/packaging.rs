@@ -1,9 +1,12 @@
 //! The archive of the user's own pack: what is in it, whether it may be published, and that it verifies by itself.
 
+use std::collections::BTreeSet;
+
 use exo_compiler::diagnostic::codes;
 use exo_compiler::source::SourceFile;
 use exo_index::archive::{self, ARCHIVE_EXTENSION, BuiltArchive, Limits, PackFiles};
 use exo_index::manifest::{MANIFEST_FILE, Manifest, PackKind, published_in};
+use exo_index::name::PackName;
 use exo_index::publication::{Finding, Weight, examine};
 
 use crate::arguments::Kind;
@@ -91,30 +94,42 @@ impl Packed {
         }
     }
 
-    /// Verifies what is in the archive, as whoever installs it will: from the archive's own bytes, in a limited process.
-    pub(crate) fn verify(&self, settings: &Settings, terminal: &Terminal, project: &Project) -> Outcome<Verdict> {
-        let cache = Cache::open(settings)?;
+    /// Puts what is in the archive into the cache, from the archive's own bytes, as whoever installs it will.
+    fn unpack(&self, project: &Project, cache: &Cache) -> Outcome<Instance> {
         let read =
             archive::read_verified(&self.archive.bytes, &self.archive.sha256, &self.archive.tree, &Limits::default());
         let files = read.map_err(|error| Failure::bug(format!("an archive was made that is refused: {error}")))?;
         let files: Vec<(String, Vec<u8>)> = files.files.into_iter().collect();
-        Tree::store(&cache, &self.archive.tree, &files)?;
-        let mut instances = plan::plan(settings, terminal, &cache, project, &project.manifest)?.instances;
-        verification::verify_all(settings, terminal, &cache, &instances, true)?;
-        instances.push(Instance::of_archive(project, &cache, self.archive.tree)?);
-        // What it depends on stands, so what fails here is the author's own.
-        let own = |mut failed: Box<Failure>| {
-            if failed.exit == Exit::VerificationFailed {
-                failed.notes.clear();
-                failed.hints.clear();
-                failed = failed.hint("mend what is shown above; `exo check` and `exo test` show it too");
-            }
-            failed
-        };
-        let mut verified = verification::verify_all(settings, terminal, &cache, &instances, true).map_err(own)?;
-        match verified.pop() {
-            Some(own) => Ok(own.verdict),
-            None => Err(Failure::bug("verification gave no verdict")),
-        }
+        Tree::store(cache, &self.archive.tree, &files)?;
+        Instance::of_archive(project, cache, self.archive.tree)
     }
+}
+
+/// Verifies what is in the archives of some packs of one workspace, each after those it depends on, as whoever installs them will:
+/// from the archives' own bytes, in limited processes. The verdicts are in the order of the packs.
+///
+/// What they depend on is settled and verified once for all of them: with many members anything that is done for each with all others
+/// would be most of the work.
+pub(crate) fn verify(settings: &Settings, terminal: &Terminal, packs: &[(&Packed, &Project)]) -> Outcome<Vec<Verdict>> {
+    let Some((_, first)) = packs.first() else { return Ok(Vec::new()) };
+    let cache = Cache::open(settings)?;
+    let own: Vec<Instance> =
+        packs.iter().map(|(packed, project)| packed.unpack(project, &cache)).collect::<Outcome<_>>()?;
+    let manifests = packs.iter().map(|(_, project)| &project.manifest);
+    let needed = manifests.flat_map(|manifest| manifest.all_dependencies().map(|dependency| &dependency.name));
+    let plan = plan::plan_for(settings, terminal, &cache, (first, &first.manifest), &needed.collect())?;
+    let names: BTreeSet<&PackName> = own.iter().map(|instance| &instance.name).collect();
+    let others: Vec<Instance> = plan.instances.into_iter().filter(|other| !names.contains(&other.name)).collect();
+    verification::verify_all(settings, terminal, &cache, &others, true)?;
+    // What they depend on stands, so what fails here is the author's own.
+    let mend = |mut failed: Box<Failure>| {
+        if failed.exit == Exit::VerificationFailed {
+            failed.notes.clear();
+            failed.hints.clear();
+            failed = failed.hint("mend what is shown above; `exo check` and `exo test` show it too");
+        }
+        failed
+    };
+    let verified = verification::verify_among(settings, terminal, &cache, (&others, &own), true).map_err(mend)?;
+    Ok(verified.into_iter().map(|verified| verified.verdict).collect())
 }

@@ -68,6 +68,18 @@ impl Project {
         read::read(layout, members).map(Some)
     }
 
+    /// Another member of the same workspace, which was read with this one and is not read again.
+    pub(crate) fn member_beside(&self, settings: &Settings) -> Outcome<Self> {
+        if let (Some((members, _)), Some(path)) = (&self.workspace, &settings.manifest_path) {
+            let mut layout = Layout::of_manifest(path);
+            if members.member_in(&layout.root).is_some() {
+                layout.lock_root.clone_from(&members.root);
+                return read::read(layout, Some(members.clone()));
+            }
+        }
+        Self::open(settings)
+    }
+
     /// Reads another text for this project's manifest.
     pub(crate) fn parse(&self, text: String) -> Outcome<Manifest> {
         let file = SourceFile::new(self.layout.manifest_name.clone(), text);

@@ -7,6 +7,7 @@
 //! Modules stand in reading order and use only those above them.
 
 pub mod visible;
+pub mod calendar;
 pub mod name;
 pub mod version;
 

@@ -5,6 +5,7 @@
 
 pub mod malformed;
 pub mod text_form;
+pub mod rights;
 
 pub mod keys;
 pub mod note;
@@ -21,5 +22,6 @@ pub mod log;
 
 pub mod verdict;
 pub mod trust;
+pub mod evidence;
 pub mod look_alike;
 pub mod build;

@@ -1,5 +1,6 @@
 //! The files that are served, and uploads that wait: a directory or an S3-compatible store.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +14,18 @@ use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, Update
 use crate::failure::Failure;
 use crate::tiles::Source;
 
+/// What a file system says of a path at which there is no file, or can be none.
+const NOTHING_THERE: [ErrorKind; 4] =
+    [ErrorKind::NotFound, ErrorKind::NotADirectory, ErrorKind::IsADirectory, ErrorKind::InvalidFilename];
+
 /// The store of files.
 #[derive(Clone)]
 pub(crate) struct Blobs {
     store: Arc<dyn ObjectStore>,
+    /// The directory, where it is one: reading a whole file there needs none of what a store can do beyond that.
+    folder: Option<PathBuf>,
     /// Whether the store can compare before it overwrites. A directory cannot, and has one machine only.
     conditional: bool,
-    /// The directory, where the store is one.
-    folder: Option<PathBuf>,
 }
 
 /// Drafts of files that were never finished are kept this long: somebody may be writing.
@@ -67,6 +72,13 @@ impl Blobs {
     /// Reads a file; `None` when there is none.
     pub(crate) async fn get(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
         let Ok(key) = Key::parse(path) else { return Ok(None) };
+        if let Some(folder) = &self.folder {
+            return match tokio::fs::read(folder.join(key.as_ref())).await {
+                Ok(bytes) => Ok(Some(bytes)),
+                Err(error) if NOTHING_THERE.contains(&error.kind()) => Ok(None),
+                Err(error) => Err(error.into()),
+            };
+        }
         match self.store.get(&key).await {
             Ok(found) => Ok(Some(found.bytes().await?.to_vec())),
             Err(object_store::Error::NotFound { .. }) => Ok(None),

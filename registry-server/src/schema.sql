@@ -2,9 +2,15 @@ CREATE TABLE IF NOT EXISTS state (id BIGINT PRIMARY KEY, turns BIGINT NOT NULL, 
 CREATE TABLE IF NOT EXISTS accounts (login TEXT PRIMARY KEY, password TEXT NOT NULL, email TEXT, administrator BIGINT NOT NULL, disabled BIGINT NOT NULL, created BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS setup_codes (hash TEXT PRIMARY KEY, administrator BIGINT NOT NULL, expires BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, login TEXT NOT NULL, name TEXT NOT NULL, session BIGINT NOT NULL, rights TEXT NOT NULL, packs TEXT NOT NULL, created BIGINT NOT NULL, expires BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS sealing (id BIGINT PRIMARY KEY, fingerprint TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS second_factors (login TEXT PRIMARY KEY, secret TEXT NOT NULL, confirmed BIGINT NOT NULL, last_step BIGINT NOT NULL, failures BIGINT NOT NULL, blocked_until BIGINT NOT NULL, created BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS recovery_codes (login TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (login, hash));
 CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY, entry TEXT NOT NULL, shard TEXT NOT NULL, kind TEXT NOT NULL, description TEXT NOT NULL, keywords TEXT NOT NULL, targets TEXT NOT NULL, version TEXT NOT NULL, updated BIGINT NOT NULL, downloads BIGINT NOT NULL, verified BIGINT NOT NULL);
+CREATE INDEX IF NOT EXISTS packs_by_update ON packs (updated);
+CREATE INDEX IF NOT EXISTS packs_by_downloads ON packs (downloads);
 CREATE TABLE IF NOT EXISTS owners (name TEXT NOT NULL, login TEXT NOT NULL, PRIMARY KEY (name, login));
 CREATE TABLE IF NOT EXISTS organisations (name TEXT PRIMARY KEY, created BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS verified_organisations (name TEXT PRIMARY KEY, at BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS members (organisation TEXT NOT NULL, login TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (organisation, login));
 CREATE TABLE IF NOT EXISTS versions (name TEXT NOT NULL, version TEXT NOT NULL, entry TEXT NOT NULL, archive TEXT NOT NULL, published BIGINT NOT NULL, surface TEXT NOT NULL, PRIMARY KEY (name, version));
 CREATE TABLE IF NOT EXISTS findings (name TEXT NOT NULL, version TEXT NOT NULL, findings TEXT NOT NULL, PRIMARY KEY (name, version));
@@ -23,4 +29,7 @@ CREATE TABLE IF NOT EXISTS publishes (id TEXT PRIMARY KEY, login TEXT NOT NULL, 
 CREATE INDEX IF NOT EXISTS publishes_by_state ON publishes (state);
 CREATE TABLE IF NOT EXISTS publish_packs (publish TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, sha256 TEXT NOT NULL, size BIGINT NOT NULL, PRIMARY KEY (publish, name));
 CREATE TABLE IF NOT EXISTS limits (subject TEXT NOT NULL, span BIGINT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (subject, span));
+CREATE INDEX IF NOT EXISTS limits_by_span ON limits (span);
+CREATE INDEX IF NOT EXISTS tokens_by_end ON tokens (expires);
+CREATE TABLE IF NOT EXISTS leases (name TEXT PRIMARY KEY, until BIGINT NOT NULL);
 INSERT INTO state (id, turns, origin, root, log_size, log_root, snapshot, pointer, note, renew_at) VALUES (1, 0, '', 0, 0, '', '', 0, '', 0) ON CONFLICT (id) DO NOTHING;

@@ -1,5 +1,7 @@
 //! Search over the packs, for the API and the pages.
 
+pub(crate) mod table;
+
 use exo_index::registry::shard::PackEntry;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
@@ -7,6 +9,7 @@ use sqlx::{AnyPool, Row as _};
 
 use crate::error::ApiError;
 use crate::failure::Failure;
+use crate::service::Service;
 
 /// Packs on a page when nothing is said, and at most.
 pub(crate) const PAGE: i64 = 20;
@@ -63,44 +66,25 @@ impl Found {
     }
 }
 
-/// A pattern that finds a text anywhere; what patterns give a meaning to stands for itself.
-fn anywhere(text: &str) -> String {
-    let escaped = text.to_lowercase().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-    format!("%{escaped}%")
-}
-
 /// How many packs there are of what is looked for, and those of one page.
 ///
 /// # Errors
 /// The words are too long, or the database cannot be read.
-pub(crate) async fn search(rows: &AnyPool, asked: &Asked) -> Result<(i64, Vec<Found>), ApiError> {
+pub(crate) async fn search(service: &Service, asked: &Asked) -> Result<(i64, Vec<Found>), ApiError> {
     if asked.q.len() > 200 {
         return Err(ApiError::malformed("the words to search for are too long"));
     }
     let per_page = asked.per_page.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
     let page = asked.page.unwrap_or(1).clamp(1, 1_000_000);
-    let pattern = anywhere(asked.q.trim());
-    let (kind, target) = (asked.kind.clone().unwrap_or_default(), asked.target.clone().unwrap_or_default());
-    let verified = i64::from(asked.verified.unwrap_or(false));
-    // Names first, then what the pack says of itself; among equals what is used most.
-    let found = sqlx::query(concat!(
-        "SELECT ", columns!(), ", COUNT(*) OVER () AS total FROM packs \
-         WHERE (LOWER(name) LIKE $1 ESCAPE '\\' OR LOWER(description) LIKE $1 ESCAPE '\\' OR LOWER(keywords) LIKE $1 ESCAPE '\\') \
-         AND ($2 = '' OR kind = $2) AND ($3 = '' OR (' ' || LOWER(targets) || ' ') LIKE $4 ESCAPE '\\') AND verified >= $5 \
-         ORDER BY CASE WHEN name = $6 THEN 0 WHEN LOWER(name) LIKE $1 ESCAPE '\\' THEN 1 ELSE 2 END, downloads DESC, name LIMIT $7 OFFSET $8",
-    ))
-    .bind(pattern)
-    .bind(kind)
-    .bind(target.clone())
-    .bind(anywhere(&format!(" {target} ")))
-    .bind(verified)
-    .bind(asked.q.trim().to_lowercase())
-    .bind(per_page)
-    .bind((page - 1) * per_page)
-    .fetch_all(rows)
-    .await?;
-    let total = found.first().map_or(Ok(0), |row| row.try_get("total"))?;
-    Ok((total, found.iter().map(Found::read).collect::<Result<_, _>>()?))
+    let place = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
+    let rows = &service.registry.rows;
+    let hits = service.table.find(rows, asked, place((page - 1) * per_page), place(per_page)).await?;
+    let mut found = Vec::with_capacity(hits.page.len());
+    for name in hits.page {
+        let row = sqlx::query(concat!("SELECT ", columns!(), " FROM packs WHERE name = $1")).bind(name);
+        found.extend(row.fetch_optional(rows).await?.as_ref().map(Found::read).transpose()?);
+    }
+    Ok((i64::try_from(hits.total).unwrap_or(i64::MAX), found))
 }
 
 /// The packs that were changed last.
@@ -113,6 +97,13 @@ pub(crate) async fn newest(rows: &AnyPool, most: i64) -> Result<Vec<Found>, Fail
 pub(crate) async fn popular(rows: &AnyPool, most: i64) -> Result<Vec<Found>, Failure> {
     let found = sqlx::query(concat!("SELECT ", columns!(), " FROM packs ORDER BY downloads DESC, name LIMIT $1"));
     found.bind(most).fetch_all(rows).await?.iter().map(Found::read).collect()
+}
+
+/// The packs of a scope, by name.
+pub(crate) async fn of_scope(rows: &AnyPool, scope: &str) -> Result<Vec<Found>, Failure> {
+    // A scope has no character that `LIKE` gives a meaning to.
+    let found = sqlx::query(concat!("SELECT ", columns!(), " FROM packs WHERE name LIKE $1 ORDER BY name LIMIT 1000"));
+    found.bind(format!("@{scope}/%")).fetch_all(rows).await?.iter().map(Found::read).collect()
 }
 
 /// The packs of an owner.

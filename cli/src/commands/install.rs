@@ -6,7 +6,7 @@ use exo_compiler::diagnostic::codes;
 use exo_index::lockfile::LOCK_FILE;
 
 use crate::arguments::Install;
-use crate::bundle;
+use crate::bundle::{self, Proved};
 use crate::cache::Cache;
 use crate::commands::ready::ready_asking;
 use crate::failure::{Exit, Failure, Outcome, count};
@@ -18,20 +18,29 @@ use crate::settings::Settings;
 use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Install, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    let installed = match &arguments.bundle {
-        Some(file) => from_bundle(file, settings, terminal)?,
-        None => ready_asking(settings, terminal, Ask::Registries)?.installed,
+    let (installed, proved) = match &arguments.bundle {
+        Some(file) => from_bundle(file, settings, terminal).map(|(installed, proved)| (installed, Some(proved)))?,
+        None => (ready_asking(settings, terminal, Ask::Registries)?.installed, None),
     };
     installed.plan.check_trees()?;
     for skipped in installed.summary.skipped() {
         terminal.detail(&skipped);
     }
-    terminal.answer(|| installed.summary.text(), || installed.summary.json());
+    terminal.answer(
+        || installed.summary.text(),
+        || {
+            let mut json = installed.summary.json();
+            if let (Some(object), Some(proved)) = (json.as_object_mut(), &proved) {
+                object.insert("bundle".into(), proved.json());
+            }
+            json
+        },
+    );
     Ok(Exit::Done)
 }
 
 /// Installs without a network. A project's own lockfile decides; one without takes that of the bundle.
-fn from_bundle(file: &Path, settings: &Settings, terminal: &Terminal) -> Outcome<Installed> {
+fn from_bundle(file: &Path, settings: &Settings, terminal: &Terminal) -> Outcome<(Installed, Proved)> {
     let bundle = bundle::read(&filesystem::read_bytes(&settings.directory.join(file))?)?;
     let (held, mut project) = Project::hold(settings, terminal)?;
     if project.lock.is_none() {
@@ -40,6 +49,8 @@ fn from_bundle(file: &Path, settings: &Settings, terminal: &Terminal) -> Outcome
     }
     let cache = Cache::open(settings)?;
     let lock = project.lock.clone().unwrap_or_else(|| bundle.lock.clone());
+    let proved = bundle.prove(settings, &lock)?;
+    proved.tell(terminal);
     let number = bundle.unpack(&cache, &lock)?;
     terminal.status("Unpacked", &format!("{} of the bundle", count(number, "pack")));
     let offline = Settings { offline: true, ..settings.clone() };
@@ -51,5 +62,5 @@ fn from_bundle(file: &Path, settings: &Settings, terminal: &Terminal) -> Outcome
             .hint("run it without --locked and look at what changes"));
     }
     project.write(&held, None, Some(&text))?;
-    Ok(installed)
+    Ok((installed, proved))
 }

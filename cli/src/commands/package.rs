@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::arguments::Package;
-use crate::failure::{Exit, Outcome, count};
+use crate::failure::{Exit, Failure, Outcome, count};
 use crate::filesystem;
 use crate::install::summary::columns;
 use crate::install::verdict::Verdict;
@@ -28,7 +28,8 @@ pub(super) fn run(arguments: &Package, settings: &Settings, terminal: &Terminal)
     }
     packed.refuse_unready()?;
     packed.advise(terminal);
-    let verdict = packed.verify(settings, terminal, &project)?;
+    let verdicts = packaging::verify(settings, terminal, &[(&packed, &project)])?;
+    let verdict = verdicts.into_iter().next().ok_or_else(|| Failure::bug("verification gave no verdict"))?;
     let folder = match &arguments.output {
         Some(given) => settings.directory.join(given),
         None => project.layout.build().join("package"),

@@ -97,9 +97,12 @@ fn parcels<'a>(
     registry: &Configured,
     terminal: &Terminal,
 ) -> Outcome<Vec<Parcel<'a>>> {
-    let mut left = Vec::new();
+    let mut left: Vec<Parcel<'a>> = Vec::new();
     for settings in members {
-        let project = Project::open(settings)?;
+        let project = match left.first() {
+            Some(first) => first.project.member_beside(settings)?,
+            None => Project::open(settings)?,
+        };
         super::members::refuse_virtual(&project)?;
         let packed = packaging::pack(&project, registries, Some(registry))?;
         let parcel = Parcel { settings, project, packed };
@@ -108,15 +111,17 @@ fn parcels<'a>(
         parcel.packed.advise(terminal);
         left.push(parcel);
     }
+    let mut names: BTreeSet<PackName> = left.iter().map(|parcel| parcel.name().clone()).collect();
     let mut ordered: Vec<Parcel<'a>> = Vec::new();
     while !left.is_empty() {
-        let names: BTreeSet<PackName> = left.iter().map(|parcel| parcel.name().clone()).collect();
         let waits = |parcel: &Parcel<'_>| {
             parcel.packed.manifest.dependencies.iter().any(|dependency| names.contains(&dependency.name))
         };
         // Packs that need each other were refused when they were resolved; then any order will do.
         let next = left.iter().position(|parcel| !waits(parcel)).unwrap_or(0);
-        ordered.push(left.remove(next));
+        let next = left.remove(next);
+        names.remove(next.name());
+        ordered.push(next);
     }
     Ok(ordered)
 }
@@ -146,16 +151,17 @@ fn sorted_out<'p, 'a>(parcels: &[&'p Parcel<'a>], client: &Client) -> Outcome<So
     Ok((new, old))
 }
 
-/// Verifies each pack from the bytes of its archive, as whoever installs it will.
+/// Verifies all packs from the bytes of their archives, as whoever installs them will.
 fn verified(new: &[&Parcel<'_>], terminal: &Terminal) -> Outcome<Vec<Verdict>> {
-    let verify = |parcel: &&Parcel<'_>| {
-        let verdict = parcel.packed.verify(parcel.settings, terminal, &parcel.project);
-        let verdict = verdict.map_err(|failed| failed.note("nothing was published"))?;
+    let Some(settings) = new.first().map(|parcel| parcel.settings) else { return Ok(Vec::new()) };
+    let packs: Vec<(&Packed, &Project)> = new.iter().map(|parcel| (&parcel.packed, &parcel.project)).collect();
+    let verdicts = packaging::verify(settings, terminal, &packs);
+    let verdicts = verdicts.map_err(|failed| failed.note("nothing was published"))?;
+    for (parcel, verdict) in new.iter().zip(&verdicts) {
         let (claims, tests) = (count(verdict.claims.len(), "claim"), count(verdict.tests, "test"));
         terminal.status("Verified", &format!("{}: {claims} proven, {tests} passed", parcel.title()));
-        Ok(verdict)
-    };
-    new.iter().map(verify).collect()
+    }
+    Ok(verdicts)
 }
 
 /// What became of the packs that were sent, by the registry's index where it published them.

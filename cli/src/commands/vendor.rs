@@ -37,7 +37,8 @@ pub(super) fn run(arguments: &Vendor, settings: &Settings, terminal: &Terminal) 
 pub(super) fn bundle(arguments: &Bundle, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let ready = ready(settings, terminal)?;
     let plan = &ready.installed.plan;
-    let bytes = bundle::make(&plan.lock, &plan.instances)?;
+    let evidence = bundle::gather(settings, terminal, &plan.lock)?;
+    let bytes = bundle::make(&plan.lock, &plan.instances, evidence)?;
     let pack = &ready.project.manifest.pack;
     let path = match &arguments.output {
         Some(given) => settings.directory.join(given),

@@ -4,6 +4,7 @@ mod path_packs;
 mod staleness;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use exo_compiler::diagnostic::codes;
 use exo_compiler::source::SourceFile;
@@ -24,6 +25,7 @@ use crate::install::verdict::Verdict;
 use crate::policy::{NoSource, Offered};
 use crate::project::Project;
 use crate::project::read;
+use crate::registry::Signed;
 use crate::registry::reach::{Place, locked_place, with_urls};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -42,6 +44,8 @@ pub(crate) struct Instance {
     pub(crate) dev_dependencies: BTreeSet<PackName>,
     pub(crate) location: Location,
     pub(crate) locked: LockedPack,
+    /// What the registry's checker signed about it, where the registry was looked at.
+    pub(crate) signed: Option<Arc<Signed>>,
     display_prefix: String,
 }
 
@@ -99,6 +103,7 @@ impl Instance {
                 dependencies: dependencies.clone(),
             },
             dependencies,
+            signed: None,
             display_prefix: String::new(),
         })
     }
@@ -159,6 +164,18 @@ pub(crate) fn plan(
     project: &Project,
     manifest: &Manifest,
 ) -> Outcome<Plan> {
+    let needed = manifest.all_dependencies().map(|dependency| &dependency.name);
+    plan_for(settings, terminal, cache, (project, manifest), &needed.collect())
+}
+
+/// What is to be installed for some names that a project, or other members of its workspace, depend on.
+pub(crate) fn plan_for(
+    settings: &Settings,
+    terminal: &Terminal,
+    cache: &Cache,
+    (project, manifest): (&Project, &Manifest),
+    needed: &BTreeSet<&PackName>,
+) -> Outcome<Plan> {
     let mut registry = Registry::open(settings)?;
     vendor::provide(settings, project)?;
     let all = with_urls(settings, project.locked_for(manifest)?)?;
@@ -166,7 +183,7 @@ pub(crate) fn plan(
     let lock = settle(settings, terminal, &mut registry, project, &all, &paths)?;
     // Members that this pack does not need are their own business; everything else of the lockfile is installed.
     let fixed = lock.packs.values().filter(|pack| !matches!(pack.source, LockedSource::Path(_))).map(|pack| &pack.name);
-    let needed = lock.reachable(manifest.all_dependencies().map(|dependency| &dependency.name).chain(fixed));
+    let needed = lock.reachable(needed.iter().copied().chain(fixed));
     let absent = lock.packs.values().filter(|pack| {
         let cached = pack.tree.is_some_and(|tree| Tree::folder_of(cache, &tree).is_dir());
         matches!(pack.source, LockedSource::Registry(_)) && !cached && registry.get(&pack.name, &pack.version).is_none()
@@ -373,6 +390,7 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
         dev_dependencies: manifest.dev_dependencies.iter().map(|entry| entry.name.clone()).collect(),
         location,
         locked: locked.clone(),
+        signed: None,
         display_prefix,
     };
     match (&locked.source, locked.archive, locked.tree) {
@@ -397,7 +415,9 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
             let manifest = manifest_of(&tree, locked)?;
             let folder = Tree::folder_of(cache, &digest);
             let location = Location::Tree { folder, digest: digest.to_string() };
-            Ok(made(digest, &manifest, location, format!("{}/", locked.name)))
+            let signed = registry.get(&locked.name, &locked.version).map(|pack| pack.signed());
+            let signed = signed.transpose()?.flatten();
+            Ok(Instance { signed, ..made(digest, &manifest, location, format!("{}/", locked.name)) })
         }
         (LockedSource::Builtin | LockedSource::Registry(_), _, _) => {
             Err(Failure::refused(format!("`{}` is locked from `{}` without its digests", locked.name, locked.source))

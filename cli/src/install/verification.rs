@@ -39,7 +39,19 @@ pub(crate) fn verify_all(
     instances: &[Instance],
     use_cached: bool,
 ) -> Outcome<Vec<Verified>> {
-    let by_name: BTreeMap<&PackName, &Instance> = instances.iter().map(|instance| (&instance.name, instance)).collect();
+    verify_among(settings, terminal, cache, (&[], instances), use_cached)
+}
+
+/// Verifies instances that may use others, which are not verified here; where both have a name, the one to verify is used.
+pub(crate) fn verify_among(
+    settings: &Settings,
+    terminal: &Terminal,
+    cache: &Cache,
+    (others, instances): (&[Instance], &[Instance]),
+    use_cached: bool,
+) -> Outcome<Vec<Verified>> {
+    let all = others.iter().chain(instances);
+    let by_name: BTreeMap<&PackName, &Instance> = all.map(|instance| (&instance.name, instance)).collect();
     let progress = terminal.progress("Verifying", instances.len());
     let next = AtomicUsize::new(0);
     let failed = AtomicUsize::new(usize::MAX);

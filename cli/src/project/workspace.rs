@@ -22,6 +22,8 @@ pub(crate) struct Member {
     /// Its folder relative to the root, with `/` between its parts; empty for the root itself.
     pub(crate) path: String,
     pub(crate) manifest: Manifest,
+    /// Its folder without links; `None` where that cannot be told.
+    place: Option<PathBuf>,
 }
 
 /// A workspace as it was read at one moment.
@@ -163,7 +165,8 @@ fn open(root: &Path, file: &Arc<SourceFile>, workspace: Workspace, folders: Vec<
             let message = format!("two members are called `{name}`: `{}` and `{path}`", other.path);
             return Err(mistake(file, message, "rename one of them: a name means one pack"));
         }
-        opened.members.insert(name, Member { path, manifest });
+        let place = root.join(&path).canonicalize().ok();
+        opened.members.insert(name, Member { path, manifest, place });
     }
     Ok(opened)
 }
@@ -184,9 +187,7 @@ impl Members {
     /// The member whose folder this is.
     pub(crate) fn member_in(&self, folder: &Path) -> Option<&Member> {
         let folder = folder.canonicalize().ok()?;
-        self.members
-            .values()
-            .find(|member| self.root.join(&member.path).canonicalize().is_ok_and(|path| path == folder))
+        self.members.values().find(|member| member.place.as_ref() == Some(&folder))
     }
 
     /// Everything that all members need, as one manifest at the root; `changed` stands for the member of its name.

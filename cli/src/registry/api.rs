@@ -3,6 +3,7 @@
 //! A token goes to the URL it is for and nowhere else: redirects are not followed, and without TLS nothing secret is sent to
 //! another machine unless the configuration allows it.
 
+use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -11,16 +12,24 @@ use serde_json::Value;
 use ureq::http::{Request, Uri};
 
 use crate::failure::{Failure, Outcome};
+use crate::question;
 use crate::registry::configuration::{Configured, Registries};
 use crate::registry::credentials::{self, Origin, Secret};
 use crate::settings::Settings;
+use crate::terminal::Terminal;
 
 /// How long a whole answer may take, an upload included.
 const TIME: Duration = Duration::from_secs(300);
+/// From this size of a body on, a registry is asked whether it takes it before it is sent: one that does not, answers and hangs up, and
+/// whoever is still sending then does not get to see the answer.
+const ASKED_FIRST: usize = 64 << 10;
 /// How long it may take until there is a connection.
 const TIME_TO_CONNECT: Duration = Duration::from_secs(15);
 /// The largest answer, in bytes: diagnostics of many packs.
 const LARGEST_ANSWER: u64 = 64 << 20;
+
+/// What a person is asked who has a second factor.
+pub(crate) const CODE: &str = "code of your second factor, or a recovery code: ";
 
 /// A registry to talk to.
 #[derive(Debug)]
@@ -34,9 +43,17 @@ pub(crate) struct Api {
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) status: u16,
+    code: String,
     message: String,
     hint: Option<String>,
     request: String,
+}
+
+impl Refused {
+    /// Whether a code of the account's second factor is missing, or was wrong.
+    pub(crate) fn is_for_want_of_a_code(&self) -> bool {
+        self.code == "second-factor"
+    }
 }
 
 /// What a request carries.
@@ -118,26 +135,72 @@ impl Api {
         self.attempt(method, path, body)?.map_err(|refused| self.failure(refused))
     }
 
+    /// Like [`Api::ask`], for what a registry may want a code of the second factor for. A person is asked for one that was not given.
+    pub(crate) fn ask_proven(
+        &self,
+        terminal: &Terminal,
+        code: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Body<'_>,
+    ) -> Outcome<Value> {
+        let refused = match self.attempt_with(code, method, path, body)? {
+            Ok(value) => return Ok(value),
+            Err(refused) => refused,
+        };
+        if code.is_some() || !refused.is_for_want_of_a_code() {
+            return Err(self.failure(refused));
+        }
+        if !question::somebody() {
+            return Err(self.failure(refused).hint("give it with --code CODE"));
+        }
+        let typed = question::visible(terminal, CODE)?;
+        self.attempt_with(Some(&typed), method, path, body)?.map_err(|refused| self.failure(refused))
+    }
+
     /// Like [`Api::ask`], for who can do something about a refusal.
     pub(crate) fn attempt(&self, method: &str, path: &str, body: Body<'_>) -> Outcome<Result<Value, Refused>> {
+        self.attempt_with(None, method, path, body)
+    }
+
+    fn attempt_with(
+        &self,
+        code: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Body<'_>,
+    ) -> Outcome<Result<Value, Refused>> {
         let url = format!("{}/api/v1/{path}", self.url);
         let mut request = Request::builder().method(method).uri(&url);
         if let Some((token, _)) = &self.token {
             request = request.header("authorization", format!("Bearer {}", token.expose()));
+        }
+        if let Some(code) = code {
+            request = request.header("exo-code", code);
         }
         crate::filesystem::count_request();
         let unsound = |_| Failure::usage(format!("`{url}` is no sound URL"));
         let sent = match body {
             Body::Nothing if matches!(method, "GET" | "DELETE") => self.agent.run(request.body(()).map_err(unsound)?),
             Body::Nothing => self.agent.run(request.body(&b""[..]).map_err(unsound)?),
-            Body::Bytes(bytes) => self.agent.run(request.body(bytes).map_err(unsound)?),
+            Body::Bytes(bytes) => {
+                let asks = bytes.len() >= ASKED_FIRST;
+                let request = if asks { request.header("expect", "100-continue") } else { request };
+                self.agent.run(request.body(bytes).map_err(unsound)?)
+            }
             Body::Json(value) => {
                 let request = request.header("content-type", "application/json");
                 self.agent.run(request.body(value.to_string()).map_err(unsound)?)
             }
         };
         crate::filesystem::count_request();
-        let mut answer = sent.map_err(|error| unreachable(&url, &error.to_string()))?;
+        let mut answer = sent.map_err(|error| match (&error, body) {
+            (ureq::Error::Io(io), Body::Bytes(bytes)) if hung_up(io) => {
+                unreachable(&url, &format!("it hung up before it had taken all {} bytes", bytes.len()))
+                    .hint("a proxy on the way may not take bodies of this size; who runs the registry can tell")
+            }
+            (_, _) => unreachable(&url, &error.to_string()),
+        })?;
         let status = answer.status().as_u16();
         if (300..400).contains(&status) {
             return Err(Failure::refused(format!("`{url}` is somewhere else now, says the registry"))
@@ -178,6 +241,11 @@ impl Api {
     }
 }
 
+/// Whether the other side has closed the connection while something was sent.
+fn hung_up(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
+}
+
 fn unreachable(url: &str, why: &str) -> Box<Failure> {
     Failure::environment(format!("cannot reach `{url}`: {why}"))
         .hint("check the network and the registry's URL, and run the command again")
@@ -190,6 +258,7 @@ fn refused(url: &str, status: u16, value: Option<&Value>) -> Outcome<Refused> {
     match error.and_then(|error| text(error.get("message"))) {
         Some(message) => Ok(Refused {
             status,
+            code: text(error.and_then(|error| error.get("code"))).unwrap_or_default(),
             message,
             hint: text(error.and_then(|error| error.get("hint"))),
             request: text(value.and_then(|value| value.get("request"))).unwrap_or_default(),
@@ -224,6 +293,38 @@ mod tests {
     fn what_a_registry_says_cannot_move_the_cursor() {
         assert_eq!(shown("a\u{1b}[2Jb\nc"), "a\u{fffd}[2Jb\nc");
         assert_eq!(encoded("@arm/a b%"), "%40arm%2Fa%20b%25");
+    }
+
+    /// What a registry says to a body of 32 MiB that answers when it has read the head of the request, and hangs up; with `late` it does not
+    /// answer before some of the body has come.
+    fn said_to_a_large_body(late: bool) -> Box<Failure> {
+        use std::io::{BufRead as _, Read as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut reader = std::io::BufReader::new(stream.try_clone().unwrap());
+            let mut line = String::new();
+            while reader.read_line(&mut line).is_ok_and(|read| read > 2) {}
+            if late {
+                let _ = reader.read_exact(&mut [0; 1000]);
+            }
+            let body = "{\"error\": {\"code\": \"too-large\", \"message\": \"that is too large\"}}";
+            let head = "HTTP/1.1 413 Payload Too Large\r\ncontent-type: application/json\r\nconnection: close";
+            let _ = stream.write_all(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes());
+        });
+        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+        let api = Api { url, agent, token: None };
+        api.ask("PUT", "publish/1/2", Body::Bytes(&vec![7; 32 << 20])).unwrap_err()
+    }
+
+    #[test]
+    fn a_large_body_that_is_refused_is_told_as_the_registry_tells_it() {
+        let failed = said_to_a_large_body(false);
+        assert!(failed.message.ends_with(": that is too large"), "{}", failed.message);
+        // One that does not answer at once gets the body, and its answer is lost; what happened is said nevertheless.
+        let failed = said_to_a_large_body(true);
+        assert!(failed.message.contains("it hung up before it had taken all 33554432 bytes"), "{}", failed.message);
     }
 
     #[test]

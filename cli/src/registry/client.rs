@@ -8,6 +8,7 @@ use exo_index::archive::Limits;
 use exo_index::digest::Sha256;
 use exo_index::name::PackName;
 use exo_index::registry::envelope::Envelope;
+use exo_index::registry::evidence::{Evidence, LogProof};
 use exo_index::registry::layout;
 use exo_index::registry::log::proof::{consistency_proof, inclusion_proof};
 use exo_index::registry::log::tile::{ReadTile, Tile};
@@ -17,6 +18,7 @@ use exo_index::registry::shard::{Shard, VersionEntry};
 use exo_index::registry::snapshot::{Bucket, Snapshot, bucket_of};
 use exo_index::registry::trust::{Refusal, Remembered, Trust, check_digest, named_root};
 use exo_index::registry::verdict::{Verdict, VerdictRefusal};
+use exo_index::version::Version;
 
 use crate::cache::Cache;
 use crate::failure::{Failure, Outcome};
@@ -176,10 +178,19 @@ impl Client {
     /// What the registry says of a pack; `None` when it has none of that name.
     pub(crate) fn shard(&self, name: &PackName) -> Outcome<Option<Shard>> {
         let wrong = |malformed: Malformed| self.disbelief(&Refusal::Malformed(malformed));
+        match self.way_to(name)? {
+            Some([_, _, shard]) => Shard::parse(&shard, name).map(Some).map_err(wrong),
+            None => Ok(None),
+        }
+    }
+
+    /// The files that lead to a pack: snapshot, bucket and shard.
+    fn way_to(&self, name: &PackName) -> Outcome<Option<[Vec<u8>; 3]>> {
+        let wrong = |malformed: Malformed| self.disbelief(&Refusal::Malformed(malformed));
         let digest = self.pointer()?.snapshot;
-        let bytes = self.object("the snapshot", &layout::snapshot(&digest), &digest, LARGE)?;
+        let snapshot = self.object("the snapshot", &layout::snapshot(&digest), &digest, LARGE)?;
         let number = bucket_of(name);
-        let Some(digest) = Snapshot::parse(&bytes).map_err(wrong)?.bucket(number) else {
+        let Some(digest) = Snapshot::parse(&snapshot).map_err(wrong)?.bucket(number) else {
             return Ok(None);
         };
         let bytes = self.object("a bucket of the index", &layout::bucket(&digest), &digest, LARGE)?;
@@ -187,8 +198,38 @@ impl Client {
         let Some(digest) = bucket.0.get(name) else {
             return Ok(None);
         };
-        let bytes = self.object("the index of a pack", &layout::shard(digest), digest, LARGE)?;
-        Shard::parse(&bytes, name).map(Some).map_err(wrong)
+        let shard = self.object("the index of a pack", &layout::shard(digest), digest, LARGE)?;
+        Ok(Some([snapshot, bytes, shard]))
+    }
+
+    /// What shows elsewhere, without a network, that some versions were published: roots, pointer, the way to each pack, and proofs.
+    pub(crate) fn evidence(&self, packs: &[(&PackName, &Version)]) -> Outcome<Evidence> {
+        let malformed = |malformed: Malformed| self.disbelief(&Refusal::Malformed(malformed));
+        let size = self.pointer()?.log_size;
+        let remembered = self.trust.remember();
+        let roots = (1..=self.trust.root().version).map(|number| {
+            let path = layout::root(number);
+            let bytes = self.transport.get(&path, SMALL)?.ok_or_else(|| absent(&self.place, &path))?;
+            Envelope::parse("a root", &bytes).map_err(malformed)
+        });
+        let pointer = remembered.pointer.unwrap_or_default();
+        let mut evidence = Evidence::new(self.url.clone(), roots.collect::<Outcome<_>>()?, pointer);
+        let tiles = Tiles { transport: &self.transport, place: &self.place };
+        for (name, version) in packs {
+            let lacks = || {
+                Failure::refused(format!("{} has no `{name} {version}`", self.place))
+                    .code(codes::DIGEST)
+                    .hint("what is locked and what the registry has differ; do not use this version before its operator explains it")
+            };
+            let way = self.way_to(name)?.ok_or_else(lacks)?;
+            let [_, _, shard] = &way;
+            let shard = Shard::parse(shard, name).map_err(malformed)?;
+            let entry = shard.version(version).ok_or_else(lacks)?;
+            let path = inclusion_proof(&tiles, entry.log, size).map_err(|unproven| unproven.failure(&self.place))?;
+            evidence.proofs.push(LogProof { name: (*name).clone(), version: (*version).clone(), path });
+            way.iter().for_each(|bytes| evidence.add_object(bytes));
+        }
+        Ok(evidence)
     }
 
     /// The names of all packs, as far as they come within some time: for the one question what a wrong name was meant to be.
@@ -221,9 +262,13 @@ impl Client {
         self.trust.check_inclusion(name, entry, &proof).map_err(|refusal| self.disbelief(&refusal))
     }
 
-    /// What the registry's own checker found about a version, as it signed it; `None` where it has not checked.
+    /// What the registry's own checker found about a version, as it signed it; `None` where it has not checked, and
+    /// offline where that was not seen before.
     pub(crate) fn verdict(&self, name: &PackName, entry: &VersionEntry) -> Outcome<Option<Verdict>> {
         let Some(digest) = &entry.verdict else { return Ok(None) };
+        if self.offline && !self.objects.join(digest.to_string()).is_file() {
+            return Ok(None);
+        }
         let bytes = self.object("a verdict", &layout::verdict(digest), digest, LARGE)?;
         let unsound = |why: VerdictRefusal| {
             let why = match why {
@@ -246,6 +291,11 @@ impl Client {
         }
         self.object("the archive", &layout::blob(&entry.archive), &entry.archive, limit)
     }
+}
+
+/// What this user's machine remembers of a registry.
+pub(crate) fn known(settings: &Settings, url: &str) -> Outcome<Option<Trust>> {
+    recall(&memory_of(settings, url)?)
 }
 
 /// The file in which this user's machine remembers a registry.

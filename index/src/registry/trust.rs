@@ -206,6 +206,30 @@ impl Trust {
         if found < remembered { Err(Refusal::Rollback { what, remembered, found }) } else { Ok(()) }
     }
 
+    /// Checks that two states of one registry may both be true, as far as they show without a proof: none of them is refused for being
+    /// older than the other.
+    ///
+    /// # Errors
+    /// They are of different registries, or differ where they must be equal.
+    pub fn agrees_with(&self, other: &Self) -> Result<(), Refusal> {
+        if self.root.registry != other.root.registry {
+            let (expected, found) = (other.root.registry.clone(), self.root.registry.clone());
+            return Err(Refusal::OtherRegistry { expected, found });
+        }
+        self.check_pin(other.first.as_ref())?;
+        if self.root.version == other.root.version && self.envelope.payload != other.envelope.payload {
+            return Err(Refusal::TwoRoots { version: self.root.version });
+        }
+        let (Some(one), Some(two)) = (self.pointer(), other.pointer()) else { return Ok(()) };
+        if one.version == two.version && one != two {
+            return Err(Refusal::TwoPointers { version: one.version });
+        }
+        if one.log_size == two.log_size && one.log_root != two.log_root {
+            return Err(Refusal::SplitView { remembered: two.log_size, found: one.log_size });
+        }
+        Ok(())
+    }
+
     /// Checks that a version was published through the log: that its leaf stands at its index.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ use crate::scopes::{self, NotYours};
 use crate::service::Service;
 
 /// Packs in one publish.
-const MOST_PACKS: usize = 64;
+const MOST_PACKS: usize = 256;
 
 /// Publishes begun by one account in one minute.
 const PUBLISHES: i64 = 120;

@@ -12,6 +12,6 @@ pub(super) async fn search(
     State(service): State<Service>,
     Query(asked): Query<Asked>,
 ) -> Result<Json<Value>, ApiError> {
-    let (total, packs) = search::search(&service.registry.rows, &asked).await?;
+    let (total, packs) = search::search(&service, &asked).await?;
     Ok(Json(json!({ "total": total, "packs": packs })))
 }

@@ -31,12 +31,24 @@ const WALL: u64 = 180;
 /// Bytes of answer that are read.
 const LONGEST_ANSWER: u64 = 64 << 20;
 
+/// Which checker looked, and at what besides the pack, as the process says.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Subject {
+    pub(crate) exo: String,
+    pub(crate) checker: String,
+    pub(crate) checker_digest: String,
+    pub(crate) solver: String,
+    pub(crate) dependencies: BTreeMap<String, String>,
+}
+
 /// What the process found; the other fields of its answer are its own.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Found {
+    pub(crate) subject: Subject,
     pub(crate) claims: Vec<String>,
     pub(crate) tests: u64,
     pub(crate) procs: Vec<(String, String)>,
+    pub(crate) claimed_procs: Vec<String>,
     pub(crate) instructions: Vec<String>,
     pub(crate) targets: Vec<String>,
     pub(crate) waived: Vec<String>,
@@ -166,7 +178,10 @@ pub(crate) async fn verify(service: &Service, pack: &Examined, together: &[Exami
     }
     let folder = tempfile::Builder::new().prefix("check-").tempdir_in(&service.registry.data)?;
     let request = lay_out(folder.path(), &laid, &exo)?;
-    judge(pack, run(service, &request).await?)
+    let start = Instant::now();
+    let answer = run(service, &request).await?;
+    service.took("checker", start);
+    judge(pack, answer)
 }
 
 /// The files of a version of the registry, or of one that comes with exo.

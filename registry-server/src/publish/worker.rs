@@ -3,9 +3,11 @@
 //! A publish is leased, not taken: when its worker dies, the lease runs out and another one starts over. Nothing is visible before
 //! the one transaction at the end, so starting over is safe.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use exo_index::digest::Sha256;
+use exo_index::name::PackName;
 use exo_index::registry::layout;
 use exo_index::registry::log::leaf::Leaf;
 use exo_index::registry::verdict::Verdict;
@@ -29,6 +31,9 @@ const LEASE: i64 = 6;
 
 /// The lease of a publish that has ended and left no uploads.
 const SWEPT: i64 = -1;
+
+/// Publishes that are tidied away at once; the others wait a little.
+const TIDIED: i64 = 100;
 
 /// A publish that nobody commits is forgotten after this, in seconds.
 const OPEN_LIFE: i64 = 86_400;
@@ -91,10 +96,12 @@ async fn work(service: &Service, id: &str) {
             }
         }
     };
+    let start = Instant::now();
     let result = tokio::select! {
         result = check(service, id) => result,
         () = renewal => Ok(()),
     };
+    service.took("publish", start);
     if let Err(failure) = result {
         // It stays in its state; the lease runs out, and it is tried again.
         tracing::error!(%failure, publish = id, "a publish could not be checked");
@@ -174,14 +181,21 @@ async fn findings(service: &Service, publish: &Publish) -> Result<Findings, NoVe
 
 /// Signs what was found about a pack.
 fn verdict(service: &Service, pack: &Examined, found: &Found, now: i64) -> Result<Vec<u8>, Failure> {
+    let subject = &found.subject;
+    let mut dependencies = BTreeMap::new();
+    for (name, tree) in &subject.dependencies {
+        dependencies.insert(PackName::parse(name)?, tree.parse()?);
+    }
     let verdict = Verdict {
         registry: service.registry.origin.clone(),
         name: pack.declared.name.clone(),
         version: pack.declared.version.clone(),
         archive: pack.declared.sha256,
         tree: pack.tree,
-        exo: Version::parse(env!("CARGO_PKG_VERSION"))?,
-        checker: format!("exo {}", env!("CARGO_PKG_VERSION")),
+        exo: Version::parse(&subject.exo)?,
+        checker: format!("{} {}", subject.checker, subject.checker_digest),
+        solver: subject.solver.clone(),
+        dependencies,
         checked: unsigned(now),
         claims: found.claims.clone(),
         tests: found.tests,
@@ -190,6 +204,7 @@ fn verdict(service: &Service, pack: &Examined, found: &Found, now: i64) -> Resul
         waived: found.waived.clone(),
         raw_c: found.raw_c_digest.as_deref().map(str::parse).transpose()?,
         procs: found.procs.clone(),
+        claimed_procs: found.claimed_procs.clone(),
     };
     Ok(verdict.sign(&service.registry.keys.verdict)?.to_bytes()?)
 }
@@ -279,8 +294,9 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
 pub(crate) async fn tidy(service: &Service) -> Result<(), Failure> {
     let before = chance::now()? - OPEN_LIFE;
     let rows = &service.registry.rows;
-    for row in sqlx::query("SELECT id FROM publishes WHERE state = 'open' AND created < $1")
+    for row in sqlx::query("SELECT id FROM publishes WHERE state = 'open' AND created < $1 ORDER BY created LIMIT $2")
         .bind(before)
+        .bind(TIDIED)
         .fetch_all(rows)
         .await?
     {
@@ -289,8 +305,9 @@ pub(crate) async fn tidy(service: &Service) -> Result<(), Failure> {
     }
     // A lease that may still be held is somebody's work.
     for row in
-        sqlx::query("SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease >= 0 AND lease < $1")
+        sqlx::query("SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease >= 0 AND lease < $1 ORDER BY lease LIMIT $2")
             .bind(chance::now()? - LEASE)
+            .bind(TIDIED)
             .fetch_all(rows)
             .await?
     {

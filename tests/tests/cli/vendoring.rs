@@ -93,8 +93,8 @@ fn a_damaged_bundle_leaves_everything_as_it_was() {
     refused(&flipped, "in the bundle is refused: archive has sha256");
     refused(&bundle[..bundle.len() - 1], "it ends too early");
     refused(&[bundle.as_slice(), b"x"].concat(), "bytes follow its last archive");
-    refused(b"exo bundle 2\n{}\n", "it does not start as one of this exo does");
-    refused(b"exo bundle 1\n{\n", "its list of packs cannot be read");
+    refused(b"exo bundle 1\n{}\n", "it does not start as one of this exo does");
+    refused(b"exo bundle 2\n{\n", "its list of packs cannot be read");
     refused(b"", "it does not start");
     // The archives are sound, and not what the project's own lockfile says.
     let other = project();

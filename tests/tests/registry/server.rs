@@ -61,8 +61,13 @@ impl Server {
     }
 
     pub(crate) fn start_on(folder: std::sync::Arc<TempDir>, variables: Variables) -> Self {
+        Self::start_with(folder, variables, binary())
+    }
+
+    /// A server that has packs checked by some program.
+    pub(crate) fn start_with(folder: std::sync::Arc<TempDir>, variables: Variables, exo: &Path) -> Self {
         let mut command = Command::new(program());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--exo"]).arg(binary()).arg("--data").arg(folder.path());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--exo"]).arg(exo).arg("--data").arg(folder.path());
         let mut child = command
             .envs(variables.iter().cloned())
             .stdout(Stdio::piped())
@@ -262,6 +267,32 @@ impl Server {
             assert!(start.elapsed() < Duration::from_secs(50), "{answer}");
             std::thread::sleep(Duration::from_millis(30));
         }
+    }
+
+    /// Changes rows behind the server's back, so that time has passed; says how many.
+    pub(crate) fn change_rows(&self, statement: &str) -> u64 {
+        self.on_rows(async |mut rows| {
+            sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut rows).await.unwrap().rows_affected()
+        })
+    }
+
+    /// The number, or the sum, that a statement asks for as `n`.
+    pub(crate) fn count_rows(&self, statement: &str) -> i64 {
+        self.on_rows(async |mut rows| {
+            let row = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).fetch_one(&mut rows).await.unwrap();
+            sqlx::Row::try_get(&row, "n").unwrap()
+        })
+    }
+
+    fn on_rows<T>(&self, work: impl AsyncFnOnce(sqlx::AnyConnection) -> T) -> T {
+        let named = self.variables.iter().find(|(name, _)| name == "EXO_REGISTRY_DATABASE").map(|(_, url)| url.clone());
+        let url = named.unwrap_or_else(|| format!("sqlite://{}", self.path("registry.sqlite").display()));
+        sqlx::any::install_default_drivers();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let rows = <sqlx::AnyConnection as sqlx::Connection>::connect(&url).await.unwrap();
+            work(rows).await
+        })
     }
 
     /// Runs a command of the program on the directory.

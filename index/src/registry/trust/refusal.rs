@@ -76,6 +76,11 @@ pub enum Refusal {
         /// The version.
         version: u64,
     },
+    /// There are two different roots of one number.
+    TwoRoots {
+        /// The number.
+        version: u64,
+    },
     /// The log was rewritten, or others are shown another one.
     SplitView {
         /// The size remembered.
@@ -136,6 +141,7 @@ impl fmt::Display for Refusal {
                 write!(f, "the registry went back: {what} {found} is below {remembered}, which was seen before")
             }
             Self::TwoPointers { version } => write!(f, "the registry has two different pointers of version {version}"),
+            Self::TwoRoots { version } => write!(f, "the registry has two different roots of number {version}"),
             Self::SplitView { remembered, found } => write!(
                 f,
                 "the registry's log of {found} entries does not continue the log of {remembered} entries seen before"
@@ -176,7 +182,7 @@ impl Refusal {
                 "an old state is being served: try another network or mirror; if the registry was restored from a \
                  backup, its operator must publish past the old number"
             }
-            Self::TwoPointers { .. } | Self::SplitView { .. } => {
+            Self::TwoPointers { .. } | Self::TwoRoots { .. } | Self::SplitView { .. } => {
                 "the registry shows different people different contents: install nothing and tell its operator"
             }
             Self::MixAndMatch { .. } => {
