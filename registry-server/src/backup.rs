@@ -28,8 +28,8 @@ const FORMAT: u32 = 1;
 /// The list of what a backup holds; written last, so that a backup that was cut short is none.
 const CONTENTS: &str = "backup.json";
 
-/// Tables of work under way and of counts that are soon over.
-const PASSING: [&str; 3] = ["publishes", "publish_packs", "limits"];
+/// Tables of work under way, of counts that are soon over, and of what is made anew of other tables.
+const PASSING: [&str; 5] = ["publishes", "publish_packs", "limits", "words", "standings"];
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -23,9 +23,13 @@ use crate::pages;
 use crate::publish::bundled::Bundled;
 use crate::publish::worker;
 use crate::registry::Registry;
+use crate::search::words;
 
 /// How long requests under way may take when the server is told to end.
 const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// Between two rankings of all packs by how much they are used.
+const RANKED_EVERY: Duration = Duration::from_secs(600);
 
 /// What every handler has.
 #[derive(Clone)]
@@ -85,6 +89,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     println!("listening on http://{address}");
     let background = tokio::spawn(worker::run(service.clone()));
     let renewal = tokio::spawn(renew(service.clone()));
+    let ranking = tokio::spawn(keep_searchable(service.clone()));
     let ending = Arc::new(Notify::new());
     let told = ending.clone();
     let routes = router(service).into_make_service_with_connect_info::<SocketAddr>();
@@ -102,6 +107,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     }
     background.abort();
     renewal.abort();
+    ranking.abort();
     Ok(())
 }
 
@@ -144,6 +150,22 @@ async fn end_signal() {
             }
         }
         Err(_) => drop(interrupt.await),
+    }
+}
+
+/// Makes what search reads of packs that it lacks, and ranks all by how much they are used.
+async fn keep_searchable(service: Service) {
+    let rows = &service.registry.rows;
+    loop {
+        match words::complete(rows).await {
+            Ok(0) => {}
+            Ok(number) => tracing::info!(number, "packs were made searchable"),
+            Err(failure) => tracing::error!(%failure, "packs could not be made searchable"),
+        }
+        if let Err(failure) = words::rank(rows).await {
+            tracing::error!(%failure, "packs could not be ranked");
+        }
+        tokio::time::sleep(RANKED_EVERY).await;
     }
 }
 

@@ -2,16 +2,14 @@
 
 use axum::Json;
 use axum::extract::{Query, State};
-use serde_json::{Value, json};
 
 use crate::error::ApiError;
-use crate::search::{self, Asked};
+use crate::search::{self, Asked, Results};
 use crate::service::Service;
 
 pub(super) async fn search(
     State(service): State<Service>,
     Query(asked): Query<Asked>,
-) -> Result<Json<Value>, ApiError> {
-    let (total, packs) = search::search(&service.registry.rows, &asked).await?;
-    Ok(Json(json!({ "total": total, "packs": packs })))
+) -> Result<Json<Results>, ApiError> {
+    Ok(Json(search::search(&service.registry.rows, &asked).await?))
 }

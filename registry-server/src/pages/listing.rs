@@ -14,7 +14,7 @@ use super::trouble::PageError;
 use super::visitor::{Frame, Visitor};
 use crate::error::ApiError;
 use crate::failure::Failure;
-use crate::search::{self, Asked, Found, PAGE};
+use crate::search::{self, Asked, Found, PAGE, Results};
 use crate::service::Service;
 
 /// Packs in each list of the first page.
@@ -132,7 +132,9 @@ pub(super) async fn search(
 ) -> Result<Response, PageError> {
     let Query(asked) = asked.map_err(|_| ApiError::malformed("the address asks for something that search has not"))?;
     let asked = Asked { per_page: None, ..asked };
-    let (total, found) = search::search(&service.registry.rows, &asked).await?;
+    let Results { total, more, packs: found } = search::search(&service.registry.rows, &asked).await?;
+    // Nothing is on a page that there is not.
+    let total = if found.is_empty() { 0 } else { total };
     let (page, pages) = (asked.page.unwrap_or(1).clamp(1, 1_000_000), total.div_euclid(PAGE) + 1);
     let pages = if total > 0 && total % PAGE == 0 { pages - 1 } else { pages };
     let kind = asked.kind.as_deref().unwrap_or_default();
@@ -146,7 +148,7 @@ pub(super) async fn search(
         verified,
         filtered: verified || !kind.is_empty() || !target.is_empty(),
         rows: listed(found),
-        total: format::count(total),
+        total: if more { format!("more than {}", format::count(total)) } else { format::count(total) },
         page,
         pages,
         before: (page > 1).then(|| address(&asked, page - 1)),

@@ -20,6 +20,7 @@ use crate::chance::{signed, unsigned};
 use crate::contents;
 use crate::failure::Failure;
 use crate::scopes::{self, NotYours};
+use crate::search::words;
 
 /// Why a name cannot be taken by a new pack; `None` when it can.
 pub(crate) async fn name_refusal(
@@ -247,7 +248,7 @@ async fn pack_row(
         .bind(entry.version.to_string())
         .bind(signed(entry.published))
         .bind(name.as_str().to_owned())
-        .execute(rows)
+        .execute(&mut *rows)
         .await?;
-    Ok(())
+    words::rewrite(rows, name.as_str()).await
 }

@@ -19,6 +19,7 @@ mod publishing;
 mod quarantine;
 mod refusals;
 mod scopes;
+mod searching;
 mod sending;
 mod server;
 mod site;
