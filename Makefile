@@ -1,5 +1,5 @@
 # The commands of the README and of CONTRIBUTING. Each works from a clean clone.
-.PHONY: demo test setup build fmt lint unit fuzz mutation bench peers growth reference
+.PHONY: demo test setup build fmt lint unit fuzz mutation bench peers servers growth reference
 
 CARGO ?= cargo
 # Minutes of random schedules in `make fuzz`.
@@ -45,6 +45,10 @@ bench: setup
 # What a package manager does each day, here and in cargo and uv, taking turns: medians and ratios.
 peers: setup
 	scripts/peers.sh
+
+# The registry server beside kellnr, verdaccio and a file server, taking turns: medians and ratios.
+servers: setup
+	scripts/servers.sh
 
 # How time and memory grow with steps and with statements, and where the time goes.
 growth: setup

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use authors::{
     Advisory, AdvisoryAction, AdvisoryText, At, CreateToken, Deprecate, Login, Logout, Owned, Owner, OwnerAction,
-    Publish, PublishAdvisory, Report, Right, Token, TokenAction, WhichAdvisory, Whom, Why, Yank,
+    Proof, Publish, PublishAdvisory, Report, Token, TokenAction, WhichAdvisory, Whom, Withdraw, Yank,
 };
 
 /// A compiler for user-schedulable kernels whose schedules, instructions and targets are packages

@@ -32,15 +32,26 @@ pub(crate) fn hidden(terminal: &Terminal, what: &str) -> Outcome<Secret> {
     typed.map(Secret::new)
 }
 
-fn line() -> Outcome<String> {
+/// One line that may be seen; `None` where nobody is there and standard input has no further line.
+pub(crate) fn code(terminal: &Terminal, what: &str) -> Outcome<Option<String>> {
+    if somebody() {
+        return visible(terminal, what).map(Some);
+    }
+    Ok(read()?.filter(|text| !text.is_empty()))
+}
+
+/// The next line, or `None` at the end.
+fn read() -> Outcome<Option<String>> {
     let mut text = String::new();
     let read = std::io::stdin().lock().read_line(&mut text);
     let read = read.map_err(|error| Failure::environment(format!("cannot read standard input: {error}")))?;
-    let text = text.trim_end_matches(['\n', '\r']).to_string();
-    if read == 0 || text.is_empty() {
-        return Err(Failure::usage("nothing was given on standard input").hint("type it, or pipe it in as one line"));
-    }
-    Ok(text)
+    Ok((read > 0).then(|| text.trim_end_matches(['\n', '\r']).to_string()))
+}
+
+fn line() -> Outcome<String> {
+    read()?
+        .filter(|text| !text.is_empty())
+        .ok_or_else(|| Failure::usage("nothing was given on standard input").hint("type it, or pipe it in as one line"))
 }
 
 /// A terminal that does not show what is typed, until this is dropped.

@@ -5,6 +5,7 @@
 
 pub mod malformed;
 pub mod text_form;
+pub mod rights;
 
 pub mod keys;
 pub mod note;

@@ -1,11 +1,10 @@
 //! Who asks, and what they may do: tokens, their rights, and the globs of names that they are good for.
 
-use std::fmt;
-
 use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
 use exo_index::name::PackName;
+pub(crate) use exo_index::registry::rights::Right;
 use sqlx::{AnyPool, Row as _};
 
 use crate::chance;
@@ -20,46 +19,6 @@ pub(crate) const SESSION_LIFE: i64 = 12 * 3600;
 /// The longest life of a token, in days.
 pub(crate) const LONGEST_TOKEN_DAYS: i64 = 365;
 
-/// Something that a token may be good for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Right {
-    PublishNew,
-    PublishUpdate,
-    Yank,
-    Owners,
-    Advisories,
-    Admin,
-}
-
-impl Right {
-    /// All of them.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::PublishNew, Self::PublishUpdate, Self::Yank, Self::Owners, Self::Advisories, Self::Admin];
-
-    /// The right's word in the protocol.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::PublishNew => "publish-new",
-            Self::PublishUpdate => "publish-update",
-            Self::Yank => "yank",
-            Self::Owners => "owners",
-            Self::Advisories => "advisories",
-            Self::Admin => "admin",
-        }
-    }
-
-    /// Reads the word.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|right| right.as_str() == text)
-    }
-}
-
-impl fmt::Display for Right {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// Whoever a valid token stands for.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
@@ -70,6 +29,8 @@ pub(crate) struct Caller {
     pub(crate) rights: Vec<Right>,
     pub(crate) packs: Vec<String>,
     pub(crate) expires: i64,
+    /// A code of the account's second factor that came along with the request.
+    pub(crate) proof: Option<String>,
 }
 
 impl Caller {
@@ -220,6 +181,7 @@ pub(crate) async fn caller(rows: &AnyPool, token: &str) -> Result<Option<Caller>
         rights: words(row.try_get("rights")?).iter().filter_map(|word| Right::parse(word)).collect(),
         packs: words(row.try_get("packs")?),
         expires: row.try_get("expires")?,
+        proof: None,
     }))
 }
 
@@ -243,7 +205,10 @@ impl FromRequestParts<Service> for Caller {
             .ok_or_else(|| ApiError::unauthorized("this needs a token").hint("send `Authorization: Bearer exo_…`"))?;
         let found = caller(&service.registry.rows, token.trim()).await?;
         match found {
-            Some(caller) => Ok(caller),
+            Some(caller) => {
+                let proof = parts.headers.get("exo-code").and_then(|value| value.to_str().ok()).map(str::to_owned);
+                Ok(Caller { proof, ..caller })
+            }
             // Who has the token may know that much of it.
             None if has_expired(&service.registry.rows, token.trim()).await? => {
                 Err(ApiError::unauthorized("the token has expired"))
@@ -307,15 +272,6 @@ pub(crate) async fn lately(rows: &AnyPool, subject: &str) -> Result<i64, Failure
     Ok(found.try_get("n")?)
 }
 
-/// Forgets counts of minutes that are over.
-///
-/// # Errors
-/// The database cannot be written.
-pub(crate) async fn forget_counts(rows: &AnyPool) -> Result<(), Failure> {
-    sqlx::query("DELETE FROM limits WHERE span < $1").bind(chance::now()? / 60 - 10).execute(rows).await?;
-    Ok(())
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -349,13 +305,5 @@ mod tests {
         assert_eq!(caller(&rows, &good).await.unwrap().unwrap().login, "ada");
         assert!(caller(&rows, &old).await.unwrap().is_none() && has_expired(&rows, &old).await.unwrap());
         assert!(!has_expired(&rows, &good).await.unwrap() && !has_expired(&rows, "exo_unknown").await.unwrap());
-    }
-
-    #[test]
-    fn words_of_rights() {
-        for right in Right::ALL {
-            assert_eq!(Right::parse(right.as_str()), Some(right));
-        }
-        assert_eq!(Right::parse("everything"), None);
     }
 }

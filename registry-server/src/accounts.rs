@@ -44,6 +44,42 @@ pub(crate) fn is_login(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
+/// Whether a text may be a password.
+pub(crate) fn is_password(text: &str) -> bool {
+    (SHORTEST_PASSWORD..=LONGEST_PASSWORD).contains(&text.len())
+}
+
+async fn hashed(password: String) -> Result<String, Failure> {
+    let hash = tokio::task::spawn_blocking(move || {
+        Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
+    });
+    hash.await?.map_err(|error| Failure::new(format!("password hash: {error}")))
+}
+
+/// Gives an account another password, and ends its sessions but one.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn set_password(
+    rows: &mut sqlx::AnyConnection,
+    login: &str,
+    password: String,
+    session: &str,
+) -> Result<(), Failure> {
+    let hash = hashed(password).await?;
+    sqlx::query("UPDATE accounts SET password = $1 WHERE login = $2")
+        .bind(hash)
+        .bind(login.to_owned())
+        .execute(&mut *rows)
+        .await?;
+    sqlx::query("DELETE FROM tokens WHERE login = $1 AND session = 1 AND id <> $2")
+        .bind(login.to_owned())
+        .bind(session.to_owned())
+        .execute(rows)
+        .await?;
+    Ok(())
+}
+
 /// Makes an account.
 ///
 /// # Errors
@@ -58,14 +94,10 @@ pub(crate) async fn create(
     if !is_login(login) {
         return Err(Refused::Login);
     }
-    if !(SHORTEST_PASSWORD..=LONGEST_PASSWORD).contains(&password.len()) {
+    if !is_password(&password) {
         return Err(Refused::Password);
     }
-    let hash = tokio::task::spawn_blocking(move || {
-        Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
-    })
-    .await?
-    .map_err(|error| Failure::new(format!("password hash: {error}")))?;
+    let hash = hashed(password).await?;
     // In a turn, so that no organisation takes the name meanwhile.
     let mut turn = database::turn(rows).await?;
     if organisations::exists(&mut turn, login).await? {

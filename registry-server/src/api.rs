@@ -9,6 +9,7 @@ mod packs;
 mod publishing;
 pub(crate) mod refusals;
 mod search;
+mod second_factor;
 mod static_files;
 mod status;
 
@@ -34,6 +35,13 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/login", post(accounts::login))
         .route("/logout", post(accounts::logout))
         .route("/whoami", get(accounts::whoami))
+        .route("/account/password", put(accounts::change_password))
+        .route(
+            "/account/second-factor",
+            get(second_factor::show).post(second_factor::begin).delete(second_factor::switch_off),
+        )
+        .route("/account/second-factor/confirm", post(second_factor::confirm))
+        .route("/account/second-factor/recovery-codes", post(second_factor::new_recovery_codes))
         .route("/tokens", get(accounts::tokens).post(accounts::make_token))
         .route("/tokens/{id}", delete(accounts::remove_token))
         .route("/publish", post(publishing::prepare))
@@ -60,6 +68,7 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/packs/{name}/feed.atom", get(feeds::of_pack))
         .route("/feed.atom", get(feeds::all))
         .route("/organisations/{name}", get(organisations::show).put(organisations::create))
+        .route("/organisations/{name}/verification", put(organisations::verify).delete(organisations::unverify))
         .route(
             "/organisations/{name}/members/{login}",
             put(organisations::set_member).delete(organisations::remove_member),

@@ -22,14 +22,15 @@ use crate::failure::{Failure, counted};
 use crate::keys::{self, Keys};
 use crate::operations::reachable;
 use crate::registry::Registry;
+use crate::sealing;
 
 const FORMAT: u32 = 1;
 
 /// The list of what a backup holds; written last, so that a backup that was cut short is none.
 const CONTENTS: &str = "backup.json";
 
-/// Tables of work under way, of counts that are soon over, and of what is made anew of other tables.
-const PASSING: [&str; 5] = ["publishes", "publish_packs", "limits", "words", "standings"];
+/// Tables of work under way and of counts that are soon over.
+const PASSING: [&str; 4] = ["publishes", "publish_packs", "limits", "leases"];
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,7 +65,8 @@ pub(crate) async fn backup(arguments: &Backup) -> Result<(), Failure> {
         let bytes = registry.blobs.need(&path).await?;
         write(folder, &format!("files/{path}"), &bytes, &mut files)?;
     }
-    for (name, text) in registry.keys.texts() {
+    let sealing = (sealing::FILE, registry.sealer.text().to_owned());
+    for (name, text) in registry.keys.texts().into_iter().chain([sealing]) {
         keys::write_secret(&folder.join("keys").join(name), &text)?;
         files.insert(format!("keys/{name}"), Sha256::of(text.as_bytes()));
     }
@@ -145,11 +147,13 @@ pub(crate) async fn restore(arguments: &Restore) -> Result<(), Failure> {
         blobs.put(path, fs::read(folder.join("files").join(path))?).await?;
     }
     let mut texts = Vec::new();
-    for name in [keys::ROOT, keys::INDEX, keys::VERDICT] {
+    // Backups of before there were second factors have neither the key that seals them nor their rows.
+    let sealing = contents.files.contains_key(&format!("keys/{}", sealing::FILE)).then_some(sealing::FILE);
+    for name in [keys::ROOT, keys::INDEX, keys::VERDICT].into_iter().chain(sealing) {
         texts.push((name, fs::read_to_string(folder.join("keys").join(name))?));
     }
     Keys::restore(&place.data, &texts)?;
-    for table in kept() {
+    for table in kept().filter(|table| contents.files.contains_key(&rows_of(table))) {
         write_table(&mut turn, &table, &fs::read_to_string(folder.join(rows_of(&table)))?).await?;
     }
     turn.commit().await?;

@@ -1,6 +1,7 @@
 //! The files that are served, and uploads that wait: a directory or an S3-compatible store.
 
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use object_store::aws::{AmazonS3Builder, S3ConditionalPut};
@@ -12,10 +13,16 @@ use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, Update
 use crate::failure::Failure;
 use crate::tiles::Source;
 
+/// What a file system says of a path at which there is no file, or can be none.
+const NOTHING_THERE: [ErrorKind; 4] =
+    [ErrorKind::NotFound, ErrorKind::NotADirectory, ErrorKind::IsADirectory, ErrorKind::InvalidFilename];
+
 /// The store of files.
 #[derive(Clone)]
 pub(crate) struct Blobs {
     store: Arc<dyn ObjectStore>,
+    /// The directory, where it is one: reading a whole file there needs none of what a store can do beyond that.
+    folder: Option<PathBuf>,
     /// Whether the store can compare before it overwrites. A directory cannot, and has one machine only.
     conditional: bool,
 }
@@ -29,7 +36,8 @@ impl Blobs {
         let Some(url) = url else {
             let folder = data.join("files");
             std::fs::create_dir_all(&folder)?;
-            return Ok(Self { store: Arc::new(LocalFileSystem::new_with_prefix(folder)?), conditional: false });
+            let store = Arc::new(LocalFileSystem::new_with_prefix(&folder)?);
+            return Ok(Self { store, folder: Some(folder), conditional: false });
         };
         let rest = url.strip_prefix("s3://").ok_or_else(|| {
             Failure::new(format!("`{url}` is no place for blobs: write s3://BUCKET or s3://BUCKET/PREFIX"))
@@ -39,7 +47,7 @@ impl Blobs {
             .with_bucket_name(bucket)
             .with_conditional_put(S3ConditionalPut::ETagMatch)
             .build()?;
-        Ok(Self { store: Arc::new(PrefixStore::new(store, prefix)), conditional: true })
+        Ok(Self { store: Arc::new(PrefixStore::new(store, prefix)), folder: None, conditional: true })
     }
 
     /// Writes a file; there is never half of one.
@@ -51,6 +59,13 @@ impl Blobs {
     /// Reads a file; `None` when there is none.
     pub(crate) async fn get(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
         let Ok(key) = Key::parse(path) else { return Ok(None) };
+        if let Some(folder) = &self.folder {
+            return match tokio::fs::read(folder.join(key.as_ref())).await {
+                Ok(bytes) => Ok(Some(bytes)),
+                Err(error) if NOTHING_THERE.contains(&error.kind()) => Ok(None),
+                Err(error) => Err(error.into()),
+            };
+        }
         match self.store.get(&key).await {
             Ok(found) => Ok(Some(found.bytes().await?.to_vec())),
             Err(object_store::Error::NotFound { .. }) => Ok(None),

@@ -8,11 +8,16 @@ use exo_index::digest::Sha256;
 
 use crate::failure::Failure;
 
-/// 32 random bytes.
-pub(crate) fn seed() -> Result<[u8; 32], Failure> {
-    let mut bytes = [0; 32];
+/// Random bytes.
+pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;
     Ok(bytes)
+}
+
+/// 32 random bytes.
+pub(crate) fn seed() -> Result<[u8; 32], Failure> {
+    bytes()
 }
 
 /// A secret of 256 bits after a prefix.

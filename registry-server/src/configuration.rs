@@ -166,6 +166,17 @@ pub(crate) enum User {
     },
     /// List all accounts
     List(Place),
+    /// Switch the second factor of an account off, for who has lost both device and recovery codes
+    ResetSecondFactor {
+        #[command(flatten)]
+        place: Place,
+        /// The login
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        login: Option<String>,
+        /// Of all accounts; also when the key that they are sealed with is lost
+        #[arg(long)]
+        all: bool,
+    },
     /// Close an account and end its tokens
     Disable {
         #[command(flatten)]

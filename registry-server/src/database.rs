@@ -72,8 +72,6 @@ pub(crate) async fn open(url: Option<&str>, data: &Path) -> Result<AnyPool, Fail
                     connection.execute("PRAGMA journal_mode = WAL").await?;
                     connection.execute("PRAGMA synchronous = NORMAL").await?;
                     connection.execute("PRAGMA busy_timeout = 20000").await?;
-                    // In KiB; it is filled only by what is read, and holds the upper part of large indices.
-                    connection.execute("PRAGMA cache_size = -16384").await?;
                 }
                 Ok(())
             })

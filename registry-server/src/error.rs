@@ -38,6 +38,11 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "forbidden", message)
     }
 
+    /// 403, for want of a code that the account's second factor gives.
+    pub(crate) fn second_factor(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "second-factor", message)
+    }
+
     /// 404.
     pub(crate) fn absent(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "absent", message)

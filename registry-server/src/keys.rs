@@ -157,19 +157,28 @@ pub(crate) fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Reads a key or makes it.
 fn key(path: &Path) -> Result<SecretKey, Failure> {
+    let text = read_or_make(path, || Ok(SecretKey::from_seed(&chance::seed()?).to_secret_text()))?;
+    Ok(SecretKey::from_secret_text(&text)?)
+}
+
+/// Reads the text of a secret, or makes its file.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub(crate) fn read_or_make(path: &Path, make: impl Fn() -> Result<String, Failure>) -> Result<String, Failure> {
     match fs::read_to_string(path) {
-        Ok(text) => Ok(SecretKey::from_secret_text(&text)?),
+        Ok(text) => Ok(text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let made = SecretKey::from_seed(&chance::seed()?);
+            let made = make()?;
             // Under a name of its own first: a key cut short by a crash would be refused for ever.
             let draft = path.with_extension(chance::id()?);
-            write_secret(&draft, &made.to_secret_text())?;
+            write_secret(&draft, &made)?;
             // A link fails where a rename would replace the key that another process made meanwhile.
             let linked = fs::hard_link(&draft, path);
             fs::remove_file(&draft)?;
             match linked {
                 Ok(()) => Ok(made),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => key(path),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => read_or_make(path, make),
                 Err(error) => Err(error.into()),
             }
         }

@@ -20,9 +20,11 @@ use sqlx::Row as _;
 use crate::accounts::{self, Refused};
 use crate::chance;
 use crate::configuration::{Export, Init, Place, User};
+use crate::database;
 use crate::failure::{Failure, counted};
 use crate::index;
 use crate::registry::Registry;
+use crate::second_factor;
 use crate::served_log;
 use crate::static_folder::StaticFolder;
 
@@ -41,6 +43,7 @@ pub(crate) async fn user(command: &User) -> Result<(), Failure> {
     match command {
         User::Add { place, login, administrator } => add(place, login, *administrator).await,
         User::List(place) => list(place).await,
+        User::ResetSecondFactor { place, login, all: _ } => reset_second_factor(place, login.as_deref()).await,
         User::Disable { place, login } => {
             let registry = Registry::open(place, None).await?;
             accounts::disable(&registry.rows, login).await
@@ -66,9 +69,29 @@ async fn add(place: &Place, login: &str, administrator: bool) -> Result<(), Fail
     Ok(())
 }
 
+/// Switches second factors off: that of an account, or all. The rows are enough, so that a lost key is no way into a dead end.
+async fn reset_second_factor(place: &Place, login: Option<&str>) -> Result<(), Failure> {
+    if place.database.is_none() && !place.data.join("registry.sqlite").exists() {
+        return Err(Failure::new(format!("there is no registry in `{}`", place.data.display())));
+    }
+    let rows = database::open(place.database.as_deref(), &place.data).await?;
+    let reset = match login {
+        Some(login) if second_factor::remove(&rows, login, "second-factor-reset").await? => vec![login.to_owned()],
+        Some(login) => return Err(Failure::new(format!("the account `{login}` has no second factor"))),
+        None => second_factor::remove_all(&rows).await?,
+    };
+    for login in &reset {
+        println!("`{login}` logs in with the password alone now");
+    }
+    if reset.is_empty() {
+        println!("no account had a second factor");
+    }
+    Ok(())
+}
+
 async fn list(place: &Place) -> Result<(), Failure> {
     let registry = Registry::open(place, None).await?;
-    for row in sqlx::query("SELECT login, administrator, disabled FROM accounts ORDER BY login")
+    for row in sqlx::query("SELECT login, administrator, disabled, (SELECT COUNT(*) FROM second_factors f WHERE f.login = a.login AND f.confirmed = 1) AS factor FROM accounts a ORDER BY login")
         .fetch_all(&registry.rows)
         .await?
     {
@@ -76,9 +99,10 @@ async fn list(place: &Place) -> Result<(), Failure> {
             Ok::<_, Failure>(if row.try_get::<i64, _>(column)? == 1 { format!(" {word}") } else { String::new() })
         };
         println!(
-            "{}{}{}",
+            "{}{}{}{}",
             row.try_get::<String, _>("login")?,
             mark("administrator", "administrator")?,
+            mark("factor", "second-factor")?,
             mark("disabled", "disabled")?
         );
     }

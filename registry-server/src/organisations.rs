@@ -1,32 +1,9 @@
 //! Organisations: scopes that several accounts share. Owners say who is a member; they and publishers publish.
 
+pub(crate) use exo_index::registry::rights::Role;
 use sqlx::{AnyConnection, Row as _};
 
 use crate::failure::Failure;
-
-/// What a member may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Everything that an owner of its packs may, and say who is a member.
-    Owner,
-    /// Publish packs of the scope, and versions of them.
-    Publisher,
-}
-
-impl Role {
-    /// The role's word in the protocol.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Publisher => "publisher",
-        }
-    }
-
-    /// Reads the word.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        [Self::Owner, Self::Publisher].into_iter().find(|role| role.as_str() == text)
-    }
-}
 
 /// Whether there is an organisation.
 ///
@@ -46,12 +23,12 @@ pub(crate) async fn members(rows: &mut AnyConnection, name: &str) -> Result<Vec<
         .bind(name.to_owned())
         .fetch_all(rows)
         .await?;
-    let member = |row: &sqlx::any::AnyRow| {
-        let role: String = row.try_get("role")?;
-        let role = Role::parse(&role).ok_or_else(|| Failure::new(format!("`{role}` is no role of a member")))?;
-        Ok((row.try_get("login")?, role))
-    };
-    found.iter().map(member).collect()
+    found.iter().map(|row| Ok((row.try_get("login")?, read_role(row)?))).collect()
+}
+
+fn read_role(row: &sqlx::any::AnyRow) -> Result<Role, Failure> {
+    let role: String = row.try_get("role")?;
+    Role::parse(&role).ok_or_else(|| Failure::new(format!("`{role}` is no role of a member")))
 }
 
 /// What an account may do in an organisation; `None` for one that is no member.
@@ -77,15 +54,23 @@ pub(crate) async fn set(rows: &mut AnyConnection, name: &str, login: &str, role:
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::Role;
+/// The organisations that an account is a member of, by name, with its role.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn memberships(rows: &mut AnyConnection, login: &str) -> Result<Vec<(String, Role)>, Failure> {
+    let found = sqlx::query("SELECT organisation, role FROM members WHERE login = $1 ORDER BY organisation")
+        .bind(login.to_owned())
+        .fetch_all(rows)
+        .await?;
+    found.iter().map(|row| Ok((row.try_get("organisation")?, read_role(row)?))).collect()
+}
 
-    #[test]
-    fn words_of_roles() {
-        for role in [Role::Owner, Role::Publisher] {
-            assert_eq!(Role::parse(role.as_str()), Some(role));
-        }
-        assert_eq!(Role::parse("admin"), None);
-    }
+/// Whether an administrator of the registry has said that they know who an organisation is.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn is_verified(rows: &mut AnyConnection, name: &str) -> Result<bool, Failure> {
+    let found = sqlx::query("SELECT name FROM verified_organisations WHERE name = $1").bind(name.to_owned());
+    Ok(found.fetch_optional(rows).await?.is_some())
 }

@@ -7,7 +7,9 @@ pub(crate) mod format;
 mod guarding;
 mod listing;
 mod markdown;
+mod organisation;
 mod pack;
+mod security;
 mod trouble;
 mod visitor;
 
@@ -64,11 +66,20 @@ pub(crate) fn routes(service: &Service) -> Router<Service> {
         .route("/", get(listing::home))
         .route("/search", get(listing::search))
         .route("/users/{login}", get(listing::user))
-        .route("/packs/{*place}", get(pack::show))
+        .route("/organisations", post(organisation::create))
+        .route("/organisations/{name}", get(organisation::show).post(organisation::act))
+        .route("/packs/{*place}", get(pack::show).post(pack::act))
         .route("/sign-in", get(entrance::sign_in).post(entrance::enter))
+        .route("/sign-in/code", get(entrance::ask_for_code).post(entrance::enter_code))
         .route("/sign-up", get(entrance::sign_up).post(entrance::join))
         .route("/sign-out", post(entrance::leave))
         .route("/account", get(account::show))
+        .route("/account/security", get(security::show))
+        .route("/account/password", post(security::change_password))
+        .route("/account/second-factor", post(security::begin))
+        .route("/account/second-factor/confirm", post(security::confirm))
+        .route("/account/second-factor/codes", post(security::new_recovery_codes))
+        .route("/account/second-factor/off", post(security::switch_off))
         .route("/account/tokens", post(account::make_token))
         .route("/account/tokens/end", post(account::end_token))
         .route("/report", get(guarding::form).post(guarding::report))

@@ -15,6 +15,7 @@ use crate::database;
 use crate::failure::Failure;
 use crate::index;
 use crate::keys::Keys;
+use crate::sealing::Sealer;
 
 /// The name of a registry that was given none.
 const ORIGIN: &str = "localhost";
@@ -25,6 +26,8 @@ pub(crate) struct Registry {
     pub(crate) rows: AnyPool,
     pub(crate) blobs: Blobs,
     pub(crate) keys: Keys,
+    /// Keeps secrets of accounts from who has nothing but the rows.
+    pub(crate) sealer: Sealer,
     /// The directory, for work that needs files.
     pub(crate) data: PathBuf,
     pub(crate) origin: String,
@@ -62,7 +65,9 @@ impl Registry {
         let rows = database::open(place.database.as_deref(), &place.data).await?;
         let blobs = Blobs::open(place.blobs.as_deref(), &place.data)?;
         let keys = Keys::open(&place.data)?;
-        let mut registry = Self { rows, blobs, keys, data: place.data.clone(), origin: String::new(), root: 0 };
+        let sealer = Sealer::open(&rows, &place.data).await?;
+        let data = place.data.clone();
+        let mut registry = Self { rows, blobs, keys, sealer, data, origin: String::new(), root: 0 };
         registry.set_up(origin).await?;
         registry.settle_keys().await?;
         Ok(registry)

@@ -3,33 +3,37 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
-use prometheus::{IntCounterVec, Opts};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::access;
 use crate::accounts;
 use crate::api;
 use crate::configuration::Serve;
 use crate::failure::Failure;
 use crate::index;
+use crate::kept::Kept;
 use crate::pages;
+use crate::pruning::Pruner;
 use crate::publish::bundled::Bundled;
 use crate::publish::worker;
 use crate::registry::Registry;
-use crate::search::words;
+use crate::search::table::Table;
 
 /// How long requests under way may take when the server is told to end.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// Between two rankings of all packs by how much they are used.
-const RANKED_EVERY: Duration = Duration::from_secs(600);
+/// The pause between two rounds of work in the background.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Every how many rounds search reads all packs again.
+const RELOAD: u64 = 12;
 
 /// What every handler has.
 #[derive(Clone)]
@@ -39,6 +43,10 @@ pub(crate) struct Service {
     pub(crate) exo: PathBuf,
     /// The packs that come with it.
     pub(crate) bundled: Arc<Bundled>,
+    /// What was served lately of the files that never change.
+    pub(crate) kept: Kept,
+    /// What search looks through.
+    pub(crate) table: Table,
     pub(crate) open_sign_up: bool,
     /// Whether the proxy before this server says where requests come from.
     pub(crate) behind_proxy: bool,
@@ -46,6 +54,8 @@ pub(crate) struct Service {
     pub(crate) wake: Arc<Notify>,
     /// What happened, by kind.
     pub(crate) counters: IntCounterVec,
+    /// How long the work of the background took, in seconds, by kind.
+    pub(crate) durations: HistogramVec,
 }
 
 impl Service {
@@ -53,6 +63,21 @@ impl Service {
     pub(crate) fn count(&self, what: &str) {
         self.counters.with_label_values(&[what]).inc();
     }
+
+    /// Notes for `/metrics` that some work took the time from `start` until now.
+    pub(crate) fn took(&self, what: &str, start: Instant) {
+        self.durations.with_label_values(&[what]).observe(start.elapsed().as_secs_f64());
+    }
+}
+
+/// Makes and registers what `/metrics` shows.
+fn measures() -> Result<(IntCounterVec, HistogramVec), prometheus::Error> {
+    let counters = IntCounterVec::new(Opts::new("exo_registry_events_total", "What happened, by kind"), &["event"])?;
+    let spent = HistogramOpts::new("exo_registry_work_seconds", "How long work on a publish took, by kind");
+    let durations = HistogramVec::new(spent, &["work"])?;
+    prometheus::register(Box::new(counters.clone()))?;
+    prometheus::register(Box::new(durations.clone()))?;
+    Ok((counters, durations))
 }
 
 /// The `exo` beside this program.
@@ -71,12 +96,12 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         Some(exo) => exo.clone(),
         None => exo_beside()?,
     };
-    let counters = IntCounterVec::new(Opts::new("exo_registry_events_total", "What happened, by kind"), &["event"])
-        .map_err(|error| Failure::new(format!("metrics: {error}")))?;
-    prometheus::register(Box::new(counters.clone())).map_err(|error| Failure::new(format!("metrics: {error}")))?;
+    let (counters, durations) = measures().map_err(|error| Failure::new(format!("metrics: {error}")))?;
     let bundled = Arc::new(Bundled::of(&exo, &registry.data).await?);
     let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
-    let service = Service { registry, exo, bundled, open_sign_up, behind_proxy, wake: Arc::default(), counters };
+    let (kept, table, wake) = (Kept::default(), Table::default(), Arc::default());
+    let service =
+        Service { registry, exo, bundled, kept, table, open_sign_up, behind_proxy, wake, counters, durations };
     let listener = TcpListener::bind(arguments.listen).await.map_err(|error| no_address(arguments.listen, &error))?;
     let address = listener.local_addr()?;
     if let Some(code) = accounts::first_code(&service.registry.rows).await? {
@@ -89,7 +114,6 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     println!("listening on http://{address}");
     let background = tokio::spawn(worker::run(service.clone()));
     let renewal = tokio::spawn(renew(service.clone()));
-    let ranking = tokio::spawn(keep_searchable(service.clone()));
     let ending = Arc::new(Notify::new());
     let told = ending.clone();
     let routes = router(service).into_make_service_with_connect_info::<SocketAddr>();
@@ -107,7 +131,6 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     }
     background.abort();
     renewal.abort();
-    ranking.abort();
     Ok(())
 }
 
@@ -153,34 +176,21 @@ async fn end_signal() {
     }
 }
 
-/// Makes what search reads of packs that it lacks, and ranks all by how much they are used.
-async fn keep_searchable(service: Service) {
-    let rows = &service.registry.rows;
-    loop {
-        match words::complete(rows).await {
-            Ok(0) => {}
-            Ok(number) => tracing::info!(number, "packs were made searchable"),
-            Err(failure) => tracing::error!(%failure, "packs could not be made searchable"),
-        }
-        if let Err(failure) = words::rank(rows).await {
-            tracing::error!(%failure, "packs could not be ranked");
-        }
-        tokio::time::sleep(RANKED_EVERY).await;
-    }
-}
-
-/// Keeps the pointer fresh, and forgets what nobody committed.
+/// Keeps the pointer and the table of search fresh, and removes what is of no more use.
 async fn renew(service: Service) {
-    loop {
+    let mut pruner = Pruner::default();
+    for round in 0_u64.. {
+        if round.is_multiple_of(RELOAD)
+            && let Err(failure) = service.table.reload(&service.registry.rows).await
+        {
+            tracing::error!(%failure, "the packs could not be read for search");
+        }
         if let Err(failure) = index::renew(&service.registry).await {
             tracing::error!(%failure, "the pointer could not be renewed");
         }
-        if let Err(failure) = worker::tidy(&service).await {
-            tracing::error!(%failure, "old uploads could not be removed");
+        if let Err(failure) = pruner.turn(&service).await {
+            tracing::error!(%failure, "what is of no more use could not be removed");
         }
-        if let Err(failure) = access::forget_counts(&service.registry.rows).await {
-            tracing::error!(%failure, "old counts could not be removed");
-        }
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        tokio::time::sleep(PAUSE).await;
     }
 }

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
+use axum::http::StatusCode;
+
 use crate::access;
 use crate::accounts::{self, Refused, SHORTEST_PASSWORD, is_login};
+use crate::chance;
 use crate::client_address::ClientAddress;
+use crate::database;
 use crate::error::ApiError;
+use crate::second_factor;
 use crate::service::Service;
 
 /// Tries to log in, to one account from one address in one minute.
@@ -45,7 +50,7 @@ pub(crate) async fn sign_up(service: &Service, from: &ClientAddress, new: NewAcc
     if !is_login(&new.login) {
         return Err(bad_login());
     }
-    if new.password.len() < SHORTEST_PASSWORD {
+    if !accounts::is_password(&new.password) {
         return Err(bad_password());
     }
     let administrator = match new.code {
@@ -73,16 +78,16 @@ fn bad_password() -> ApiError {
     ApiError::malformed(format!("a password has at least {SHORTEST_PASSWORD} characters and at most 256"))
 }
 
-/// Begins a session; gives its token and when it ends.
+/// Whether somebody knows the password of an account, with tries counted and slowed down.
 ///
 /// # Errors
 /// Login or password is wrong, or there were too many tries.
-pub(crate) async fn sign_in(
+pub(crate) async fn check_password(
     service: &Service,
     from: &ClientAddress,
     login: &str,
     password: String,
-) -> Result<(String, i64), ApiError> {
+) -> Result<(), ApiError> {
     let rows = &service.registry.rows;
     if !is_login(login) {
         return Err(ApiError::unauthorized("login or password is wrong"));
@@ -96,8 +101,124 @@ pub(crate) async fn sign_in(
         service.count("login-refused");
         return Err(ApiError::unauthorized("login or password is wrong"));
     }
-    let (_, token, expires) = access::issue(rows, login, "session", None, 0).await?;
-    Ok((token, expires))
+    Ok(())
+}
+
+/// How far somebody came with a password.
+pub(crate) enum Door {
+    /// Inside: the token of a session and when it ends.
+    Open(String, i64),
+    /// Before the second factor: what shows for some minutes that the password was right.
+    Half(String),
+}
+
+/// How long a right password waits for a code, in seconds.
+pub(crate) const HALF_LIFE: i64 = 600;
+
+/// What a sealed text about a right password is for.
+const HALF: &str = "right password";
+
+/// Begins a session, or half of one where a second factor has to be shown too.
+///
+/// # Errors
+/// Login or password is wrong, or there were too many tries.
+pub(crate) async fn enter(
+    service: &Service,
+    from: &ClientAddress,
+    login: &str,
+    password: String,
+) -> Result<Door, ApiError> {
+    check_password(service, from, login, password).await?;
+    if second_factor::is_on(&service.registry.rows, login).await? {
+        let text = format!("{login} {}", chance::now()? + HALF_LIFE);
+        return Ok(Door::Half(service.registry.sealer.seal(HALF, text.as_bytes())?));
+    }
+    begin(service, login).await
+}
+
+async fn begin(service: &Service, login: &str) -> Result<Door, ApiError> {
+    let (_, token, expires) = access::issue(&service.registry.rows, login, "session", None, 0).await?;
+    Ok(Door::Open(token, expires))
+}
+
+/// Begins a session for who has shown the password before and shows a code now.
+///
+/// # Errors
+/// The password was shown too long ago, the code is wrong, or there were too many tries.
+pub(crate) async fn finish(service: &Service, from: &ClientAddress, half: &str, code: &str) -> Result<Door, ApiError> {
+    access::limit(&service.registry.rows, &format!("logins from {from}"), LOGINS_OF_ADDRESS).await?;
+    let shown = service.registry.sealer.unseal(HALF, half).and_then(|text| String::from_utf8(text).ok());
+    let (login, _) = shown
+        .as_deref()
+        .and_then(|text| text.split_once(' '))
+        .filter(|(_, until)| until.parse::<i64>().is_ok_and(|until| chance::now().is_ok_and(|now| now < until)))
+        .ok_or_else(|| ApiError::unauthorized("the password was given too long ago").hint("sign in again"))?;
+    second_factor::check(service, login, code).await?;
+    begin(service, login).await
+}
+
+/// Begins a session with all that an account needs at once; gives its token and when it ends.
+///
+/// # Errors
+/// Login, password or code is wrong, a code is needed, or there were too many tries.
+pub(crate) async fn sign_in(
+    service: &Service,
+    from: &ClientAddress,
+    login: &str,
+    password: String,
+    code: Option<&str>,
+) -> Result<(String, i64), ApiError> {
+    let door = match (enter(service, from, login, password).await?, code) {
+        (Door::Half(half), Some(code)) => finish(service, from, &half, code).await?,
+        (door, _) => door,
+    };
+    match door {
+        Door::Open(token, expires) => Ok((token, expires)),
+        Door::Half(_) => {
+            Err(ApiError::second_factor(format!("`{login}` has a second factor, and a code of it is needed"))
+                .hint("send the code, or a recovery code, as `totp`"))
+        }
+    }
+}
+
+/// Gives the caller's account another password. Whoever has a session elsewhere is signed out.
+///
+/// # Errors
+/// The old password is wrong, the new one is none, or a code of the second factor is needed.
+pub(crate) async fn change_password(
+    service: &Service,
+    from: &ClientAddress,
+    caller: &access::Caller,
+    old: String,
+    new: String,
+) -> Result<(), ApiError> {
+    caller.must_be_session()?;
+    if !accounts::is_password(&new) {
+        return Err(bad_password());
+    }
+    check_own_password(service, from, caller, old).await?;
+    second_factor::prove(service, caller).await?;
+    let mut turn = database::turn(&service.registry.rows).await?;
+    accounts::set_password(&mut turn, &caller.login, new, &caller.token).await?;
+    access::note(&mut turn, &caller.login, "password", &caller.login).await?;
+    Ok(turn.commit().await?)
+}
+
+/// Whether whoever has a session knows the account's password too, before something that a stolen session must not do.
+///
+/// # Errors
+/// The caller is a token, the password is wrong, or there were too many tries.
+pub(crate) async fn check_own_password(
+    service: &Service,
+    from: &ClientAddress,
+    caller: &access::Caller,
+    password: String,
+) -> Result<(), ApiError> {
+    caller.must_be_session()?;
+    match check_password(service, from, &caller.login, password).await {
+        Err(error) if error.status == StatusCode::UNAUTHORIZED => Err(ApiError::forbidden("the password is wrong")),
+        other => other,
+    }
 }
 
 /// How long a try waits after so many wrong passwords.

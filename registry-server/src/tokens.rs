@@ -6,6 +6,7 @@ use sqlx::Row as _;
 
 use crate::access::{self, Caller, LONGEST_TOKEN_DAYS, Right};
 use crate::error::ApiError;
+use crate::second_factor;
 use crate::service::Service;
 
 /// The longest name of a token, in bytes.
@@ -59,6 +60,7 @@ pub(crate) async fn make(service: &Service, caller: &Caller, new: NewToken) -> R
     if new.packs.is_empty() || new.packs.len() > 50 || !new.packs.iter().all(sound) {
         return Err(ApiError::malformed("a token needs 1 to 50 globs of names, such as `*` or `@arm/*`"));
     }
+    second_factor::prove(service, caller).await?;
     let rows = &service.registry.rows;
     let (id, token, expires) =
         access::issue(rows, &caller.login, &new.name, Some((&rights, &new.packs)), new.expires_days).await?;

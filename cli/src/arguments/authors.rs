@@ -1,6 +1,8 @@
 //! What those who publish can type: accounts, tokens, publishing, and what they say of packs afterwards.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
+use exo_index::registry::rights::Right;
 
 /// Which registry a command talks to.
 #[derive(Clone, Debug, Args)]
@@ -8,6 +10,20 @@ pub(crate) struct At {
     /// The registry, by its name in the configuration or its URL; the one in use when left out
     #[arg(long, value_name = "REGISTRY")]
     pub(crate) registry: Option<String>,
+}
+
+/// What shows that it is really the account's owner who asks.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Proof {
+    /// A code of your second factor, or a recovery code, for accounts that have one; asked for when it is needed
+    #[arg(long, value_name = "CODE")]
+    code: Option<String>,
+}
+
+impl Proof {
+    pub(crate) fn code(&self) -> Option<&str> {
+        self.code.as_deref()
+    }
 }
 
 #[derive(Clone, Debug, Args)]
@@ -24,13 +40,8 @@ pub(crate) struct Yank {
     /// The version, such as `neon@1.1.0`
     #[arg(value_name = "PACK@VERSION")]
     pub(crate) version: String,
-    /// Let it be chosen again
-    #[arg(long, conflicts_with_all = ["reason", "replacement"])]
-    pub(crate) undo: bool,
     #[command(flatten)]
-    pub(crate) why: Why,
-    #[command(flatten)]
-    pub(crate) at: At,
+    pub(crate) how: Withdraw,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -38,24 +49,24 @@ pub(crate) struct Deprecate {
     /// Name of the pack
     #[arg(value_name = "PACK")]
     pub(crate) pack: String,
-    /// Say that it is kept up after all
-    #[arg(long, conflicts_with_all = ["reason", "replacement"])]
-    pub(crate) undo: bool,
     #[command(flatten)]
-    pub(crate) why: Why,
-    #[command(flatten)]
-    pub(crate) at: At,
+    pub(crate) how: Withdraw,
 }
 
-/// What users of the pack are told.
+/// How something is withdrawn, or given back.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Why {
+pub(crate) struct Withdraw {
+    /// Take it back: it may be used again
+    #[arg(long, conflicts_with_all = ["reason", "replacement"])]
+    pub(crate) undo: bool,
     /// One line that users of the pack are shown
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// What to use instead
     #[arg(long, value_name = "PACK")]
     pub(crate) replacement: Option<String>,
+    #[command(flatten)]
+    pub(crate) at: At,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -195,7 +206,12 @@ pub(crate) enum OwnerAction {
         publisher: bool,
     },
     /// Let somebody do so no more
-    Remove(Whom),
+    Remove {
+        #[command(flatten)]
+        whom: Whom,
+        #[command(flatten)]
+        proof: Proof,
+    },
     /// Make an organisation, whose members share the scope of its name
     Create(Owned),
 }
@@ -228,8 +244,9 @@ pub(crate) struct Login {
     /// Make the account first
     #[arg(long)]
     pub(crate) create: bool,
-    /// The one-time code for the new account, where the registry asks for one
-    #[arg(long, value_name = "CODE", requires = "create")]
+    /// The code of your second factor, or a recovery code, for accounts that have one; with --create the one-time code for the new
+    /// account. Asked for when it is needed; without a terminal it may be the second line of standard input
+    #[arg(long, value_name = "CODE", conflicts_with = "token")]
     pub(crate) code: Option<String>,
     /// Keep a token that was made elsewhere, which is read from standard input
     #[arg(long, conflicts_with_all = ["create", "login"])]
@@ -275,7 +292,7 @@ pub(crate) struct CreateToken {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// What it may do
-    #[arg(long = "right", value_enum, value_name = "RIGHT", value_delimiter = ',', required = true)]
+    #[arg(long = "right", value_parser = rights(), value_name = "RIGHT", value_delimiter = ',', required = true)]
     pub(crate) rights: Vec<Right>,
     /// Names of the packs it is for, in which `*` stands for anything
     #[arg(long = "for", value_name = "PACKS", value_delimiter = ',', required = true)]
@@ -284,22 +301,13 @@ pub(crate) struct CreateToken {
     #[arg(long, value_name = "DAYS", default_value_t = 90)]
     pub(crate) days: u32,
     #[command(flatten)]
+    pub(crate) proof: Proof,
+    #[command(flatten)]
     pub(crate) at: At,
 }
 
-/// What a token may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Right {
-    /// Publish packs that the registry does not have yet
-    PublishNew,
-    /// Publish versions of packs that it has
-    PublishUpdate,
-    /// Yank and deprecate
-    Yank,
-    /// Add and remove owners
-    Owners,
-    /// Publish, change and withdraw advisories
-    Advisories,
-    /// What administrators may
-    Admin,
+/// Reads a right by its word in the protocol.
+fn rights() -> impl TypedValueParser<Value = Right> {
+    let words = Right::ALL.map(|right| PossibleValue::new(right.as_str()).help(right.meaning()));
+    PossibleValuesParser::new(words).try_map(|word| Right::parse(&word).ok_or("no right"))
 }

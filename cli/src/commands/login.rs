@@ -8,7 +8,7 @@ use crate::commands::token::left;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::policy::now;
 use crate::question;
-use crate::registry::api::{Api, Body};
+use crate::registry::api::{Api, Body, CODE, Refused};
 use crate::registry::configuration::{Configured, Registries};
 use crate::registry::credentials::{self, Kept, Origin, Secret};
 use crate::settings::Settings;
@@ -67,8 +67,26 @@ fn with_password(arguments: &Login, api: &Api, terminal: &Terminal) -> Outcome<K
         api.ask("POST", "accounts", Body::Json(&account))?;
         terminal.status("Created", &format!("the account {login} at {}", api.url));
     }
-    let answer = api.ask("POST", "login", Body::Json(&json!({ "login": login, "password": password.expose() })))?;
+    let code = arguments.code.as_deref().filter(|_| !arguments.create);
+    let answer = match enter(api, &login, &password, code)? {
+        Err(refused) if refused.is_for_want_of_a_code() && code.is_none() => {
+            let code = question::code(terminal, CODE)?.ok_or_else(|| {
+                Failure::usage(format!("`{login}` has a second factor at {}, and no code was given", api.url)).hint(
+                    "give it with --code CODE, or as a second line of standard input; for machines there is EXO_TOKEN",
+                )
+            })?;
+            enter(api, &login, &password, Some(&code))?
+        }
+        answer => answer,
+    };
+    let answer = answer.map_err(|refused| api.failure(refused))?;
     Ok(Kept { token: Secret::new(text(&answer, "token")?), login, session: true, expires: expires(&answer) })
+}
+
+/// Tries to log in.
+fn enter(api: &Api, login: &str, password: &Secret, code: Option<&str>) -> Outcome<Result<Value, Refused>> {
+    let body = json!({ "login": login, "password": password.expose(), "totp": code });
+    api.attempt("POST", "login", Body::Json(&body))
 }
 
 /// A token that was made elsewhere, after the registry was asked whose it is.

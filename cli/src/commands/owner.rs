@@ -4,7 +4,7 @@ use exo_index::registry::layout::name_in_url;
 use exo_index::visible::shown;
 use serde_json::{Value, json};
 
-use crate::arguments::{Owned, Owner, OwnerAction, Whom};
+use crate::arguments::{Owned, Owner, OwnerAction, Proof, Whom};
 use crate::commands::new::pack_name;
 use crate::commands::token::open;
 use crate::failure::{Exit, Failure, Outcome};
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &Owner, settings: &Settings, terminal: &Terminal) -
             list(owned, &Api::anonymous(settings, &registry)?, terminal)
         }
         OwnerAction::Add { whom, publisher } => add(whom, *publisher, &open(settings, &whom.of.at)?, terminal),
-        OwnerAction::Remove(whom) => remove(whom, &open(settings, &whom.of.at)?, terminal),
+        OwnerAction::Remove { whom, proof } => remove(whom, proof, &open(settings, &whom.of.at)?, terminal),
         OwnerAction::Create(owned) => create(owned, &open(settings, &owned.at)?, terminal),
     }
 }
@@ -81,12 +81,12 @@ fn add(whom: &Whom, publisher: bool, api: &Api, terminal: &Terminal) -> Outcome<
     told(whom, api, terminal, true, if publisher { "may publish in" } else { "owns" })
 }
 
-fn remove(whom: &Whom, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
+fn remove(whom: &Whom, proof: &Proof, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
     let (path, now) = match Subject::of(&whom.of)? {
         Subject::Pack(path) => (format!("{path}/owners"), "does not own"),
         Subject::Organisation(path) => (format!("{path}/members"), "is no member of"),
     };
-    api.ask("DELETE", &format!("{path}/{}", encoded(&whom.login)), Body::Nothing)?;
+    api.ask_proven(terminal, proof.code(), "DELETE", &format!("{path}/{}", encoded(&whom.login)), Body::Nothing)?;
     told(whom, api, terminal, false, now)
 }
 

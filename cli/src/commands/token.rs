@@ -1,6 +1,5 @@
 //! `exo token`: tokens of the user's account, each with its rights, its packs and its end.
 
-use clap::ValueEnum as _;
 use exo_index::candidates::Span;
 use exo_index::visible::shown;
 use serde_json::{Value, json};
@@ -100,10 +99,9 @@ fn list(api: &Api, terminal: &Terminal) -> Outcome<Exit> {
 }
 
 fn create(wanted: &CreateToken, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
-    let word = |right: &crate::arguments::Right| right.to_possible_value().map(|value| value.get_name().to_string());
-    let rights: Vec<String> = wanted.rights.iter().filter_map(word).collect();
+    let rights: Vec<&str> = wanted.rights.iter().map(|right| right.as_str()).collect();
     let body = json!({ "name": wanted.name, "rights": rights, "packs": wanted.packs, "expires_days": wanted.days });
-    let answer = api.ask("POST", "tokens", Body::Json(&body))?;
+    let answer = api.ask_proven(terminal, wanted.proof.code(), "POST", "tokens", Body::Json(&body))?;
     let text = |key: &str| answer.get(key).and_then(Value::as_str).map(shown).unwrap_or_default();
     let (id, token) = (text("id"), text("token"));
     terminal.note(&format!(

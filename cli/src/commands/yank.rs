@@ -3,9 +3,9 @@
 use exo_index::name::PackName;
 use exo_index::registry::layout::name_in_url;
 use exo_index::version::Version;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::arguments::{Deprecate, Why, Yank};
+use crate::arguments::{Deprecate, Withdraw, Yank};
 use crate::commands::add::split;
 use crate::commands::new::pack_name;
 use crate::commands::token::open;
@@ -16,14 +16,7 @@ use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Yank, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let (name, version) = named(&arguments.version)?;
-    let api = open(settings, &arguments.at)?;
-    let path = format!("packs/{}/{version}/yank", name_in_url(&name));
-    if arguments.undo {
-        api.ask("DELETE", &path, Body::Nothing)?;
-    } else {
-        api.ask("PUT", &path, Body::Json(&body(&arguments.why)))?;
-    }
-    let yanked = !arguments.undo;
+    let yanked = withdraw(&format!("packs/{}/{version}/yank", name_in_url(&name)), &arguments.how, settings)?;
     terminal.answer(
         || match yanked {
             true => format!(
@@ -39,14 +32,7 @@ pub(super) fn run(arguments: &Yank, settings: &Settings, terminal: &Terminal) ->
 /// `exo deprecate`.
 pub(super) fn deprecate(arguments: &Deprecate, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let name = pack_name(&arguments.pack)?;
-    let api = open(settings, &arguments.at)?;
-    let path = format!("packs/{}/deprecation", name_in_url(&name));
-    if arguments.undo {
-        api.ask("DELETE", &path, Body::Nothing)?;
-    } else {
-        api.ask("PUT", &path, Body::Json(&body(&arguments.why)))?;
-    }
-    let deprecated = !arguments.undo;
+    let deprecated = withdraw(&format!("packs/{}/deprecation", name_in_url(&name)), &arguments.how, settings)?;
     terminal.answer(
         || format!("{name} is {}deprecated\n", if deprecated { "" } else { "no longer " }),
         || json!({ "name": name.as_str(), "deprecated": deprecated }),
@@ -54,8 +40,16 @@ pub(super) fn deprecate(arguments: &Deprecate, settings: &Settings, terminal: &T
     Ok(Exit::Done)
 }
 
-fn body(why: &Why) -> Value {
-    json!({ "reason": why.reason, "replacement": why.replacement })
+/// Withdraws what is at a path of the registry, or gives it back; says whether it is withdrawn now.
+fn withdraw(path: &str, how: &Withdraw, settings: &Settings) -> Outcome<bool> {
+    let api = open(settings, &how.at)?;
+    if how.undo {
+        api.ask("DELETE", path, Body::Nothing)?;
+    } else {
+        let why = json!({ "reason": how.reason, "replacement": how.replacement });
+        api.ask("PUT", path, Body::Json(&why))?;
+    }
+    Ok(!how.undo)
 }
 
 /// `neon@1.1.0` as name and version.

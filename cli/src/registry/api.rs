@@ -12,9 +12,11 @@ use serde_json::Value;
 use ureq::http::{Request, Uri};
 
 use crate::failure::{Failure, Outcome};
+use crate::question;
 use crate::registry::configuration::{Configured, Registries};
 use crate::registry::credentials::{self, Origin, Secret};
 use crate::settings::Settings;
+use crate::terminal::Terminal;
 
 /// How long a whole answer may take, an upload included.
 const TIME: Duration = Duration::from_secs(300);
@@ -25,6 +27,9 @@ const ASKED_FIRST: usize = 64 << 10;
 const TIME_TO_CONNECT: Duration = Duration::from_secs(15);
 /// The largest answer, in bytes: diagnostics of many packs.
 const LARGEST_ANSWER: u64 = 64 << 20;
+
+/// What a person is asked who has a second factor.
+pub(crate) const CODE: &str = "code of your second factor, or a recovery code: ";
 
 /// A registry to talk to.
 #[derive(Debug)]
@@ -38,9 +43,17 @@ pub(crate) struct Api {
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) status: u16,
+    code: String,
     message: String,
     hint: Option<String>,
     request: String,
+}
+
+impl Refused {
+    /// Whether a code of the account's second factor is missing, or was wrong.
+    pub(crate) fn is_for_want_of_a_code(&self) -> bool {
+        self.code == "second-factor"
+    }
 }
 
 /// What a request carries.
@@ -122,12 +135,48 @@ impl Api {
         self.attempt(method, path, body)?.map_err(|refused| self.failure(refused))
     }
 
+    /// Like [`Api::ask`], for what a registry may want a code of the second factor for. A person is asked for one that was not given.
+    pub(crate) fn ask_proven(
+        &self,
+        terminal: &Terminal,
+        code: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Body<'_>,
+    ) -> Outcome<Value> {
+        let refused = match self.attempt_with(code, method, path, body)? {
+            Ok(value) => return Ok(value),
+            Err(refused) => refused,
+        };
+        if code.is_some() || !refused.is_for_want_of_a_code() {
+            return Err(self.failure(refused));
+        }
+        if !question::somebody() {
+            return Err(self.failure(refused).hint("give it with --code CODE"));
+        }
+        let typed = question::visible(terminal, CODE)?;
+        self.attempt_with(Some(&typed), method, path, body)?.map_err(|refused| self.failure(refused))
+    }
+
     /// Like [`Api::ask`], for who can do something about a refusal.
     pub(crate) fn attempt(&self, method: &str, path: &str, body: Body<'_>) -> Outcome<Result<Value, Refused>> {
+        self.attempt_with(None, method, path, body)
+    }
+
+    fn attempt_with(
+        &self,
+        code: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Body<'_>,
+    ) -> Outcome<Result<Value, Refused>> {
         let url = format!("{}/api/v1/{path}", self.url);
         let mut request = Request::builder().method(method).uri(&url);
         if let Some((token, _)) = &self.token {
             request = request.header("authorization", format!("Bearer {}", token.expose()));
+        }
+        if let Some(code) = code {
+            request = request.header("exo-code", code);
         }
         crate::filesystem::count_request();
         let unsound = |_| Failure::usage(format!("`{url}` is no sound URL"));
@@ -209,6 +258,7 @@ fn refused(url: &str, status: u16, value: Option<&Value>) -> Outcome<Refused> {
     match error.and_then(|error| text(error.get("message"))) {
         Some(message) => Ok(Refused {
             status,
+            code: text(error.and_then(|error| error.get("code"))).unwrap_or_default(),
             message,
             hint: text(error.and_then(|error| error.get("hint"))),
             request: text(value.and_then(|value| value.get("request"))).unwrap_or_default(),

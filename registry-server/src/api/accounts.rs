@@ -36,6 +36,7 @@ pub(super) async fn create(
 pub(super) struct Login {
     login: String,
     password: String,
+    totp: Option<String>,
 }
 
 pub(super) async fn login(
@@ -43,8 +44,24 @@ pub(super) async fn login(
     from: ClientAddress,
     Json(body): Json<Login>,
 ) -> Result<Json<Value>, ApiError> {
-    let (token, expires) = sign_in::sign_in(&service, &from, &body.login, body.password).await?;
+    let (token, expires) = sign_in::sign_in(&service, &from, &body.login, body.password, body.totp.as_deref()).await?;
     Ok(Json(json!({ "token": token, "expires": expires })))
+}
+
+#[derive(Deserialize)]
+pub(super) struct NewPassword {
+    old: String,
+    new: String,
+}
+
+pub(super) async fn change_password(
+    State(service): State<Service>,
+    from: ClientAddress,
+    caller: Caller,
+    Json(body): Json<NewPassword>,
+) -> Result<StatusCode, ApiError> {
+    sign_in::change_password(&service, &from, &caller, body.old, body.new).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 pub(super) async fn logout(State(service): State<Service>, caller: Caller) -> Result<StatusCode, ApiError> {

@@ -8,7 +8,6 @@ use exo_index::registry::log::leaf::Event;
 use exo_index::registry::shard::Advisory;
 use serde_json::{Value, json};
 
-use super::packs::{change, conclude, no_pack};
 use super::{named, pack_name};
 use crate::access::{self, Caller, Right};
 use crate::advisories::{self, Kept, Told};
@@ -16,6 +15,7 @@ use crate::chance;
 use crate::error::ApiError;
 use crate::index;
 use crate::service::Service;
+use crate::stewardship::{change, conclude, no_pack};
 
 /// Advisories that one account may publish or change in a minute.
 const MOST_A_MINUTE: i64 = 20;
@@ -91,5 +91,6 @@ pub(super) async fn withdraw(
     let advisory = advisories::find(&mut turn, &name, &id).await?;
     advisories::withdraw(&mut turn, &advisory.id, chance::now()?).await?;
     let event = Event::AdvisoryWithdrawn { name: name.clone(), id: advisory.id };
-    conclude(&service, turn, &caller, &name, ("advisory-withdraw", event)).await
+    conclude(&service, turn, &caller, &name, ("advisory-withdraw", event)).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

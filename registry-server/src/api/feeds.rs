@@ -10,12 +10,12 @@ use exo_index::visible::is_visible;
 use sqlx::Row as _;
 
 use super::named;
-use super::packs::no_pack;
 use crate::advisories::{Kept, newest};
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::pages::format::rfc3339;
 use crate::service::Service;
+use crate::stewardship::no_pack;
 
 /// Entries of a feed.
 const MOST: i64 = 50;

@@ -5,26 +5,17 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use exo_index::name::PackName;
-use exo_index::registry::log::leaf::{Event, Leaf};
-use exo_index::registry::shard::{PackEntry, VersionEntry, Withdrawal};
-use exo_index::version::Version;
-use exo_index::visible::is_line;
+use exo_index::registry::shard::Withdrawal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::Row as _;
 
 use super::{named, pack_name, version};
-use crate::access::{self, Caller, Right};
-use crate::chance::{self, unsigned};
-use crate::database::{self, Rows};
+use crate::access::{Caller, Right};
 use crate::error::ApiError;
 use crate::index;
 use crate::service::Service;
-
-pub(super) fn no_pack(name: &PackName) -> ApiError {
-    ApiError::absent(format!("there is no pack `{name}`"))
-}
+use crate::stewardship::{self, Subject, no_pack};
 
 pub(super) async fn show(State(service): State<Service>, path: Path<String>) -> Result<Json<Value>, ApiError> {
     let name = named(&path)?;
@@ -52,111 +43,13 @@ impl Reason {
         } else {
             serde_json::from_slice(body).map_err(|error| ApiError::malformed(error.to_string()))?
         };
-        if reason.reason.as_ref().is_some_and(|text| !is_line(text, 500)) {
-            return Err(ApiError::malformed(
-                "a reason is one line of at most 500 bytes, without characters that cannot be seen or that turn the direction of text",
-            ));
-        }
-        if reason.replacement.as_ref().is_some_and(|text| !is_replacement(text)) {
-            return Err(ApiError::malformed(
-                "a replacement is the name of a pack, or a name and a version: `neon@1.1.0`",
-            ));
-        }
-        Ok(Withdrawal { reason: reason.reason, replacement: reason.replacement })
+        stewardship::withdrawal(reason.reason, reason.replacement)
     }
 }
 
-/// Whether a text names a pack, or a version of one.
-fn is_replacement(text: &str) -> bool {
-    let (name, number) = match text.rsplit_once(['@', ' ']) {
-        Some((name, number)) if !name.is_empty() => (name, Some(number)),
-        Some(_) | None => (text, None),
-    };
-    PackName::parse(name).is_ok() && number.is_none_or(|number| Version::parse(number).is_ok())
-}
-
-/// Takes the lock for a change of a pack that the caller may make.
-pub(super) async fn change(
-    service: &Service,
-    caller: &Caller,
-    right: Right,
-    name: &PackName,
-) -> Result<Rows, ApiError> {
-    caller.may(right, name)?;
-    let mut turn = database::turn(&service.registry.rows).await?;
-    let there = sqlx::query("SELECT name FROM packs WHERE name = $1")
-        .bind(name.as_str().to_owned())
-        .fetch_optional(&mut *turn)
-        .await?;
-    if there.is_none() {
-        return Err(no_pack(name));
-    }
-    caller.must_own(&mut turn, right, name).await?;
-    Ok(turn)
-}
-
-/// Makes a change visible.
-pub(super) async fn conclude(
-    service: &Service,
-    mut turn: Rows,
-    caller: &Caller,
-    name: &PackName,
-    (action, event): (&str, Event),
-) -> Result<StatusCode, ApiError> {
-    let now = chance::now()?;
-    access::note(&mut turn, &caller.login, action, name.as_str()).await?;
-    let leaf = Leaf { event, time: unsigned(now) };
-    index::write(&service.registry, &mut turn, std::slice::from_ref(name), &[leaf], now).await?;
-    turn.commit().await?;
-    index::show_latest(&service.registry).await?;
-    service.count(action);
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// Sets or lifts the yank of a version; says whether anything changed.
-async fn set_yank(
-    rows: &mut Rows,
-    name: &PackName,
-    version: &Version,
-    yanked: Option<Withdrawal>,
-) -> Result<bool, ApiError> {
-    let found = sqlx::query("SELECT entry FROM versions WHERE name = $1 AND version = $2")
-        .bind(name.as_str().to_owned())
-        .bind(version.to_string())
-        .fetch_optional(&mut **rows)
-        .await?;
-    let row = found.ok_or_else(|| ApiError::absent(format!("there is no `{name} {version}`")))?;
-    let mut entry: VersionEntry = serde_json::from_str(&row.try_get::<String, _>("entry")?)?;
-    if entry.yanked == yanked {
-        return Ok(false);
-    }
-    entry.yanked = yanked;
-    sqlx::query("UPDATE versions SET entry = $1 WHERE name = $2 AND version = $3")
-        .bind(serde_json::to_string(&entry)?)
-        .bind(name.as_str().to_owned())
-        .bind(version.to_string())
-        .execute(&mut **rows)
-        .await?;
-    Ok(true)
-}
-
-async fn change_yank(
-    service: &Service,
-    caller: &Caller,
-    (name, number): &(String, String),
-    yanked: Option<Withdrawal>,
-) -> Result<StatusCode, ApiError> {
-    let (name, version) = (pack_name(name)?, version(number)?);
-    let lifted = yanked.is_none();
-    let mut turn = change(service, caller, Right::Yank, &name).await?;
-    if !set_yank(&mut turn, &name, &version, yanked).await? {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    let event = match lifted {
-        true => ("unyank", Event::Unyank { name: name.clone(), version }),
-        false => ("yank", Event::Yank { name: name.clone(), version }),
-    };
-    conclude(service, turn, caller, &name, event).await
+/// The version that a path names.
+fn version_of((name, number): &(String, String)) -> Result<Subject, ApiError> {
+    Ok(Subject::Version(pack_name(name)?, version(number)?))
 }
 
 pub(super) async fn yank(
@@ -165,7 +58,8 @@ pub(super) async fn yank(
     Path(place): Path<(String, String)>,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
-    change_yank(&service, &caller, &place, Some(Reason::read(&body)?)).await
+    stewardship::withdraw(&service, &caller, &version_of(&place)?, Some(Reason::read(&body)?)).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 pub(super) async fn unyank(
@@ -173,42 +67,8 @@ pub(super) async fn unyank(
     caller: Caller,
     Path(place): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    change_yank(&service, &caller, &place, None).await
-}
-
-/// Sets or lifts a deprecation; says whether anything changed.
-async fn set_deprecation(rows: &mut Rows, name: &PackName, deprecated: Option<Withdrawal>) -> Result<bool, ApiError> {
-    let row = sqlx::query("SELECT entry FROM packs WHERE name = $1")
-        .bind(name.as_str().to_owned())
-        .fetch_one(&mut **rows)
-        .await?;
-    let mut entry: PackEntry = serde_json::from_str(&row.try_get::<String, _>("entry")?)?;
-    if entry.deprecated == deprecated {
-        return Ok(false);
-    }
-    entry.deprecated = deprecated;
-    sqlx::query("UPDATE packs SET entry = $1 WHERE name = $2")
-        .bind(serde_json::to_string(&entry)?)
-        .bind(name.as_str().to_owned())
-        .execute(&mut **rows)
-        .await?;
-    Ok(true)
-}
-
-async fn change_deprecation(
-    service: &Service,
-    caller: &Caller,
-    path: &Path<String>,
-    deprecation: Option<Withdrawal>,
-) -> Result<StatusCode, ApiError> {
-    let name = named(path)?;
-    let deprecated = deprecation.is_some();
-    let mut turn = change(service, caller, Right::Yank, &name).await?;
-    if !set_deprecation(&mut turn, &name, deprecation).await? {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    let action = if deprecated { "deprecate" } else { "undeprecate" };
-    conclude(service, turn, caller, &name, (action, Event::Deprecate { name: name.clone(), deprecated })).await
+    stewardship::withdraw(&service, &caller, &version_of(&place)?, None).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 pub(super) async fn deprecate(
@@ -217,7 +77,8 @@ pub(super) async fn deprecate(
     path: Path<String>,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
-    change_deprecation(&service, &caller, &path, Some(Reason::read(&body)?)).await
+    stewardship::withdraw(&service, &caller, &Subject::Pack(named(&path)?), Some(Reason::read(&body)?)).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 pub(super) async fn undeprecate(
@@ -225,7 +86,8 @@ pub(super) async fn undeprecate(
     caller: Caller,
     path: Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    change_deprecation(&service, &caller, &path, None).await
+    stewardship::withdraw(&service, &caller, &Subject::Pack(named(&path)?), None).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 pub(super) async fn owners(State(service): State<Service>, path: Path<String>) -> Result<Json<Value>, ApiError> {
@@ -240,21 +102,8 @@ pub(super) async fn add_owner(
     caller: Caller,
     Path((name, login)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let name = pack_name(&name)?;
-    let mut turn = change(&service, &caller, Right::Owners, &name).await?;
-    if !access::is_account(&mut turn, &login).await? {
-        return Err(ApiError::absent(format!("there is no account `{login}`")));
-    }
-    let done = sqlx::query("INSERT INTO owners (name, login) VALUES ($1, $2) ON CONFLICT (name, login) DO NOTHING")
-        .bind(name.as_str().to_owned())
-        .bind(login.clone())
-        .execute(&mut *turn)
-        .await?;
-    if done.rows_affected() == 0 {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    let event = Event::Owner { name: name.clone(), login, added: true };
-    conclude(&service, turn, &caller, &name, ("owner-add", event)).await
+    stewardship::add_owner(&service, &caller, &pack_name(&name)?, login).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 pub(super) async fn remove_owner(
@@ -262,28 +111,8 @@ pub(super) async fn remove_owner(
     caller: Caller,
     Path((name, login)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let name = pack_name(&name)?;
-    let mut turn = change(&service, &caller, Right::Owners, &name).await?;
-    let done = sqlx::query("DELETE FROM owners WHERE name = $1 AND login = $2")
-        .bind(name.as_str().to_owned())
-        .bind(login.clone())
-        .execute(&mut *turn)
-        .await?;
-    if done.rows_affected() == 0 {
-        return Err(ApiError::absent(format!("`{login}` does not own `{name}`")));
-    }
-    let left: i64 = sqlx::query("SELECT COUNT(*) AS n FROM owners WHERE name = $1")
-        .bind(name.as_str().to_owned())
-        .fetch_one(&mut *turn)
-        .await?
-        .try_get("n")?;
-    if left == 0 {
-        return Err(
-            ApiError::conflict(format!("`{login}` is the last owner of `{name}`")).hint("add another owner first")
-        );
-    }
-    let event = Event::Owner { name: name.clone(), login, added: false };
-    conclude(&service, turn, &caller, &name, ("owner-remove", event)).await
+    stewardship::remove_owner(&service, &caller, &pack_name(&name)?, login).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 pub(super) async fn dependants(State(service): State<Service>, path: Path<String>) -> Result<Json<Value>, ApiError> {

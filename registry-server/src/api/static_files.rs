@@ -1,5 +1,6 @@
 //! The static half of the protocol, served from the store of files.
 
+use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -39,10 +40,10 @@ pub(super) async fn serve(
     if let Some((name, entry)) = &archived {
         quarantine::check(name, entry)?;
     }
-    let found = service.registry.blobs.get(&whole).await?;
-    let bytes = found.ok_or_else(|| ApiError::absent("there is no such file"))?;
+    let changes = whole == layout::LATEST;
+    let bytes = bytes(&service, &whole, changes).await?;
     let tag = format!("\"{}\"", Sha256::of(&bytes));
-    let cache = if whole == layout::LATEST { CHANGES } else { STAYS };
+    let cache = if changes { CHANGES } else { STAYS };
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     let same = known.is_some_and(|known| known.split(',').any(|one| one.trim().trim_start_matches("W/") == tag));
     let mut response = if same {
@@ -60,6 +61,19 @@ pub(super) async fn serve(
         headers.insert(header::ETAG, tag);
     }
     Ok(response)
+}
+
+/// A file, out of memory where it stays the same and was asked for lately.
+async fn bytes(service: &Service, path: &str, changes: bool) -> Result<Bytes, ApiError> {
+    if !changes && let Some(bytes) = service.kept.get(path) {
+        return Ok(bytes);
+    }
+    let found = service.registry.blobs.get(path).await?;
+    let bytes = Bytes::from(found.ok_or_else(|| ApiError::absent("there is no such file"))?);
+    if !changes {
+        service.kept.put(path, &bytes);
+    }
+    Ok(bytes)
 }
 
 /// The version whose archive this is.

@@ -15,8 +15,10 @@ use super::trouble::{PageError, sentence};
 use super::visitor::{Frame, Visitor};
 use crate::access::{Caller, LONGEST_TOKEN_DAYS, Right};
 use crate::chance;
+use crate::organisations::{self, Role};
 use crate::reports;
 use crate::search;
+use crate::second_factor;
 use crate::service::Service;
 use crate::tokens::{self, NewToken};
 
@@ -59,17 +61,12 @@ struct Account<'a> {
     globs: &'a str,
     days: &'a str,
     longest: i64,
-}
-
-fn meaning(right: Right) -> &'static str {
-    match right {
-        Right::PublishNew => "publish packs that do not exist yet",
-        Right::PublishUpdate => "publish new versions of your packs",
-        Right::Yank => "yank versions and deprecate packs",
-        Right::Owners => "add and remove owners",
-        Right::Advisories => "publish and withdraw advisories",
-        Right::Admin => "act for the owners of every pack",
-    }
+    /// Whether forms have to carry a code of the second factor.
+    asks_for_code: bool,
+    /// Whether the account has a second factor.
+    second_factor: bool,
+    /// The organisations that it is a member of, and as what.
+    organisations: Vec<(String, Role)>,
 }
 
 /// What was sent, so that it need not be typed again, and what came of it.
@@ -95,7 +92,7 @@ async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outco
     let offered = Right::ALL.into_iter().filter(|right| *right != Right::Admin || caller.administrator);
     let choice = |right: Right| Choice {
         word: right.as_str(),
-        meaning: meaning(right),
+        meaning: right.meaning(),
         chosen: field(right.as_str()).is_some(),
     };
     let usual = USUAL_DAYS.to_string();
@@ -116,6 +113,9 @@ async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outco
         globs: field("packs").unwrap_or("*"),
         days: field("days").unwrap_or(&usual),
         longest: LONGEST_TOKEN_DAYS,
+        asks_for_code: second_factor::is_asked_for(&service.registry.rows, caller).await?,
+        organisations: organisations::memberships(&mut *service.registry.rows.acquire().await?, &caller.login).await?,
+        second_factor: second_factor::is_on(&service.registry.rows, &caller.login).await?,
     };
     render_private(&account)
 }
@@ -139,7 +139,7 @@ pub(super) async fn make_token(
 ) -> Result<Response, PageError> {
     let field = |name: &str| fields.get(name).map(|text| text.trim()).unwrap_or_default();
     visitor.check_form(field("form_token"))?;
-    let caller = visitor.must_be_signed_in()?;
+    let caller = &visitor.must_be_signed_in_with(field("second_factor"))?;
     let rights = Right::ALL.into_iter().map(Right::as_str).filter(|word| fields.contains_key(*word));
     let new = NewToken {
         name: field("name").to_owned(),

@@ -9,13 +9,13 @@ use axum::{Extension, Form};
 use serde::Deserialize;
 
 use super::render_private;
-use super::trouble::{PageError, sentence};
-use super::visitor::{Frame, Visitor, keep_session};
+use super::trouble::{PageError, problem_of, sentence};
+use super::visitor::{Frame, Visitor, keep_half, keep_session};
 use crate::accounts::SHORTEST_PASSWORD;
 use crate::client_address::ClientAddress;
 use crate::error::ApiError;
 use crate::service::Service;
-use crate::sign_in::{self as doors, NewAccount};
+use crate::sign_in::{self as doors, Door, NewAccount};
 
 /// Signing in, or making an account.
 #[derive(Template)]
@@ -101,15 +101,64 @@ pub(super) async fn enter(
 ) -> Result<Response, PageError> {
     visitor.check_form(&filled.form_token)?;
     let login = filled.login.trim();
-    match doors::sign_in(&service, &from, login, filled.password).await {
-        Ok((token, _)) => {
+    match doors::enter(&service, &from, login, filled.password).await {
+        Ok(door) => go_through(&service, &visitor, door).await,
+        Err(error) => again(&Entrance { login, ..Entrance::empty(&visitor.frame, false) }, error),
+    }
+}
+
+/// Lets somebody in, or asks for a code first.
+async fn go_through(service: &Service, visitor: &Visitor, door: Door) -> Result<Response, PageError> {
+    match door {
+        Door::Half(half) => keep_half(Redirect::to("/sign-in/code").into_response(), &half),
+        Door::Open(token, _) => {
             // A session that the browser had before ends with it.
             if let Some(before) = &visitor.caller {
-                doors::sign_out(&service, before).await?;
+                doors::sign_out(service, before).await?;
             }
             keep_session(Redirect::to("/account?kept=1").into_response(), Some(&token))
         }
-        Err(error) => again(&Entrance { login, ..Entrance::empty(&visitor.frame, false) }, error),
+    }
+}
+
+/// Asking for a code of the second factor.
+#[derive(Template)]
+#[template(path = "entrance_code.html")]
+struct AskForCode<'a> {
+    frame: &'a Frame,
+    problem: Option<&'a str>,
+}
+
+pub(super) async fn ask_for_code(Extension(visitor): Extension<Visitor>) -> Result<Response, PageError> {
+    if visitor.half.is_none() {
+        return Ok(Redirect::to("/sign-in?kept=1").into_response());
+    }
+    visitor.remember(render_private(&AskForCode { frame: &visitor.frame, problem: None })?)
+}
+
+/// The form with the code.
+#[derive(Deserialize)]
+pub(super) struct Code {
+    form_token: String,
+    code: String,
+}
+
+pub(super) async fn enter_code(
+    State(service): State<Service>,
+    Extension(visitor): Extension<Visitor>,
+    from: ClientAddress,
+    Form(filled): Form<Code>,
+) -> Result<Response, PageError> {
+    visitor.check_form(&filled.form_token)?;
+    match doors::finish(&service, &from, visitor.half.as_deref().unwrap_or_default(), &filled.code).await {
+        Ok(door) => go_through(&service, &visitor, door).await,
+        Err(error) if error.status == StatusCode::UNAUTHORIZED => Err(error.into()),
+        Err(error) => {
+            let (status, problem) = problem_of(error)?;
+            let mut response = render_private(&AskForCode { frame: &visitor.frame, problem: Some(&problem) })?;
+            *response.status_mut() = status;
+            Ok(response)
+        }
     }
 }
 
@@ -129,8 +178,8 @@ pub(super) async fn join(
     };
     match doors::sign_up(&service, &from, new).await {
         Ok(()) => {
-            let (token, _) = doors::sign_in(&service, &from, login, filled.password).await?;
-            keep_session(Redirect::to("/account?kept=1").into_response(), Some(&token))
+            let door = doors::enter(&service, &from, login, filled.password).await?;
+            go_through(&service, &visitor, door).await
         }
         Err(error) => again(&Entrance { code, login, ..Entrance::empty(&visitor.frame, true) }, error),
     }

@@ -4,17 +4,19 @@ use askama::Template;
 use axum::Extension;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Redirect, Response};
 use exo_index::manifest::PackKind;
 use sqlx::Row as _;
 
 use super::format;
+use super::organisation;
 use super::render;
 use super::trouble::PageError;
 use super::visitor::{Frame, Visitor};
 use crate::error::ApiError;
 use crate::failure::Failure;
-use crate::search::{self, Asked, Found, PAGE, Results};
+use crate::organisations;
+use crate::search::{self, Asked, Found, PAGE};
 use crate::service::Service;
 
 /// Packs in each list of the first page.
@@ -132,9 +134,7 @@ pub(super) async fn search(
 ) -> Result<Response, PageError> {
     let Query(asked) = asked.map_err(|_| ApiError::malformed("the address asks for something that search has not"))?;
     let asked = Asked { per_page: None, ..asked };
-    let Results { total, more, packs: found } = search::search(&service.registry.rows, &asked).await?;
-    // Nothing is on a page that there is not.
-    let total = if found.is_empty() { 0 } else { total };
+    let (total, found) = search::search(&service, &asked).await?;
     let (page, pages) = (asked.page.unwrap_or(1).clamp(1, 1_000_000), total.div_euclid(PAGE) + 1);
     let pages = if total > 0 && total % PAGE == 0 { pages - 1 } else { pages };
     let kind = asked.kind.as_deref().unwrap_or_default();
@@ -148,7 +148,7 @@ pub(super) async fn search(
         verified,
         filtered: verified || !kind.is_empty() || !target.is_empty(),
         rows: listed(found),
-        total: if more { format!("more than {}", format::count(total)) } else { format::count(total) },
+        total: format::count(total),
         page,
         pages,
         before: (page > 1).then(|| address(&asked, page - 1)),
@@ -161,6 +161,7 @@ pub(super) async fn search(
 struct User<'a> {
     frame: &'a Frame,
     login: &'a str,
+    organisations: Vec<String>,
     rows: Vec<Row>,
 }
 
@@ -172,9 +173,20 @@ pub(super) async fn user(
     let rows = &service.registry.rows;
     let found = sqlx::query("SELECT login FROM accounts WHERE login = $1").bind(login.clone()).fetch_optional(rows);
     if found.await?.is_none() {
+        // Owners of packs and the scopes of organisations look alike to who follows a link.
+        if organisations::exists(&mut *rows.acquire().await?, &login).await? {
+            return Ok(Redirect::permanent(&organisation::address(&login)).into_response());
+        }
         return Err(ApiError::absent("there is no such account").into());
     }
-    render(&User { frame: &visitor.frame, login: &login, rows: listed(search::owned(rows, &login).await?) })
+    let memberships = organisations::memberships(&mut *rows.acquire().await?, &login).await?;
+    let organisations = memberships.into_iter().map(|(name, _)| name).collect();
+    render(&User {
+        frame: &visitor.frame,
+        login: &login,
+        organisations,
+        rows: listed(search::owned(rows, &login).await?),
+    })
 }
 
 #[cfg(test)]

@@ -2,15 +2,16 @@
 
 mod checks;
 mod compare;
+mod manage;
 mod neighbours;
 mod readme;
 mod sources;
 mod versions;
 
-use axum::Extension;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
+use axum::{Extension, Form};
 use exo_index::name::PackName;
 use exo_index::registry::shard::{Advisory, Shard, VersionEntry, Withdrawal};
 use exo_index::version::Version;
@@ -20,9 +21,11 @@ use sqlx::Row as _;
 use super::format;
 use super::trouble::{PageError, sentence};
 use super::visitor::{Frame, Visitor};
+use crate::access::{Caller, Right};
 use crate::chance::signed;
 use crate::error::ApiError;
 use crate::index;
+use crate::organisations;
 use crate::registry::Registry;
 use crate::service::Service;
 
@@ -44,6 +47,7 @@ enum Tab {
     Checks,
     Sources,
     Compare,
+    Manage,
 }
 
 impl Tab {
@@ -61,6 +65,7 @@ impl Tab {
             Self::Checks => "checks",
             Self::Sources => "sources",
             Self::Compare => "compare",
+            Self::Manage => "manage",
         }
     }
 
@@ -73,11 +78,12 @@ impl Tab {
             Self::Checks => "Checks",
             Self::Sources => "Sources",
             Self::Compare => "Compare",
+            Self::Manage => "Manage",
         }
     }
 
     fn parse(text: &str) -> Option<Self> {
-        Self::LISTED.into_iter().chain([Self::Compare]).find(|tab| tab.as_str() == text)
+        Self::LISTED.into_iter().chain([Self::Compare, Self::Manage]).find(|tab| tab.as_str() == text)
     }
 }
 
@@ -127,6 +133,10 @@ struct Shown {
     entry: VersionEntry,
     tab: Tab,
     downloads: i64,
+    /// The organisation whose scope it is in.
+    organisation: Option<String>,
+    /// Whether whoever looks may change what is said of it.
+    owned: bool,
 }
 
 /// The version that is shown when none is asked for: the newest that is neither yanked nor a prerelease, or else the newest.
@@ -145,7 +155,13 @@ fn asked_for<'s>(shard: &'s Shard, version: &str) -> Result<&'s VersionEntry, Ap
 }
 
 impl Shown {
-    async fn load(registry: &Registry, name: &PackName, tab: Tab, version: Option<&str>) -> Result<Self, ApiError> {
+    async fn load(
+        registry: &Registry,
+        name: &PackName,
+        tab: Tab,
+        version: Option<&str>,
+        caller: Option<&Caller>,
+    ) -> Result<Self, ApiError> {
         let mut rows = registry.rows.acquire().await?;
         let no_pack =
             || ApiError::absent(format!("there is no pack `{name}`")).hint("search for it: its name may be another");
@@ -158,7 +174,15 @@ impl Shown {
             .bind(name.as_str().to_owned())
             .fetch_one(&mut *rows)
             .await?;
-        Ok(Self { entry: entry.clone(), shard, tab, downloads: row.try_get("downloads")? })
+        let owned = match caller {
+            Some(caller) => caller.must_own(&mut rows, Right::Owners, name).await.is_ok(),
+            None => false,
+        };
+        let organisation = match name.vendor() {
+            Some(scope) if organisations::exists(&mut rows, scope).await? => Some(scope.to_owned()),
+            Some(_) | None => None,
+        };
+        Ok(Self { entry: entry.clone(), shard, tab, downloads: row.try_get("downloads")?, organisation, owned })
     }
 
     fn name(&self) -> &PackName {
@@ -192,7 +216,7 @@ impl Shown {
         let count = |tab: Tab| match tab {
             Tab::Versions => Some(self.shard.versions.len()),
             Tab::Dependencies => Some(self.entry.dependencies.len()),
-            Tab::Readme | Tab::Dependants | Tab::Checks | Tab::Sources | Tab::Compare => None,
+            Tab::Readme | Tab::Dependants | Tab::Checks | Tab::Sources | Tab::Compare | Tab::Manage => None,
         };
         let link = |tab: Tab| TabLink {
             title: tab.title(),
@@ -200,7 +224,7 @@ impl Shown {
             open: tab == self.tab,
             count: count(tab),
         };
-        Tab::LISTED.map(link).into()
+        Tab::LISTED.into_iter().chain(self.owned.then_some(Tab::Manage)).map(link).collect()
     }
 
     fn warnings(&self) -> Vec<Warning> {
@@ -267,7 +291,7 @@ pub(super) async fn show(
     }
     let Query(asked) = asked.unwrap_or_default();
     let registry = &service.registry;
-    let pack = Shown::load(registry, &name, tab, asked.version.as_deref()).await?;
+    let pack = Shown::load(registry, &name, tab, asked.version.as_deref(), visitor.caller.as_ref()).await?;
     if pack.entry.quarantined.is_some() && matches!(tab, Tab::Sources | Tab::Compare) {
         // Administrators have to judge it; nobody else should take anything from it.
         let caller = visitor.caller.as_ref();
@@ -284,7 +308,23 @@ pub(super) async fn show(
         Tab::Checks => checks::page(registry, whole).await,
         Tab::Sources => sources::page(registry, whole, file).await,
         Tab::Compare => compare::page(registry, whole, &asked).await,
+        Tab::Manage => manage::page(&service, &visitor, whole, None, &manage::Filled::default()).await,
     }
+}
+
+/// What an owner changes with a form.
+pub(super) async fn act(
+    State(service): State<Service>,
+    Extension(visitor): Extension<Visitor>,
+    Path(place): Path<String>,
+    Form(filled): Form<manage::Filled>,
+) -> Result<Response, PageError> {
+    let name = match parse_place(&place) {
+        Some((name, Tab::Manage, "")) => name,
+        Some(_) | None => return Err(ApiError::absent("there is no such form of a pack").into()),
+    };
+    let pack = Shown::load(&service.registry, &name, Tab::Manage, None, visitor.caller.as_ref()).await?;
+    manage::act(&service, &visitor, &pack, &filled).await
 }
 
 #[cfg(test)]
@@ -299,6 +339,7 @@ mod tests {
             ("@arm/neon", "@arm/neon", Tab::Readme, ""),
             ("@arm/neon/sources/src/lib.exo", "@arm/neon", Tab::Sources, "src/lib.exo"),
             ("neon/compare", "neon", Tab::Compare, ""),
+            ("@arm/neon/manage", "@arm/neon", Tab::Manage, ""),
         ] {
             let name = PackName::parse(name).ok();
             assert_eq!(parse_place(place), name.map(|name| (name, tab, file)), "{place}");

@@ -44,6 +44,15 @@ pub(super) fn sentence(phrase: &str) -> String {
     }
 }
 
+/// What a page says beside its form about a refusal, with the status; a failure of the registry itself is no such thing.
+pub(super) fn problem_of(error: ApiError) -> Result<(StatusCode, String), PageError> {
+    if error.status.is_server_error() {
+        return Err(error.into());
+    }
+    let texts = [Some(error.message.as_str()), error.hint.as_deref()].into_iter().flatten().map(sentence);
+    Ok((error.status, texts.collect::<Vec<_>>().join(" ")))
+}
+
 /// What a page says that is there because something went wrong.
 #[derive(Debug, Clone)]
 pub(super) struct Trouble {

@@ -14,12 +14,16 @@ use crate::chance;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::service::Service;
+use crate::sign_in::HALF_LIFE;
 
 /// The cookie of a session. Browsers take a name with this beginning only with `Secure`, for the whole site, and from this host.
 const SESSION: &str = "__Host-exo_session";
 
 /// The cookie that ties a form to a browser in which nobody is signed in.
 const FORM: &str = "__Host-exo_form";
+
+/// The cookie of somebody who has shown a password, and no code of the second factor yet.
+const HALF: &str = "__Host-exo_half";
 
 /// What surrounds every page.
 #[derive(Debug, Clone)]
@@ -59,6 +63,8 @@ pub(super) struct Visitor {
     pub(super) caller: Option<Caller>,
     /// The secret of forms, when it is new and the browser has to be told.
     fresh: Option<String>,
+    /// What shows that the password was right, before a code is asked for.
+    pub(super) half: Option<String>,
     /// The browser says that another site made it ask.
     foreign: bool,
 }
@@ -86,7 +92,8 @@ impl Visitor {
         frame.form_token = chance::stored(&format!("form {secret}"));
         frame.login = caller.as_ref().map(|caller| caller.login.clone());
         let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
-        Ok(Self { frame, caller, fresh, foreign: site.is_some_and(|site| site != "same-origin") })
+        let half = cookie(headers, HALF);
+        Ok(Self { frame, caller, fresh, half, foreign: site.is_some_and(|site| site != "same-origin") })
     }
 
     /// The account that is signed in.
@@ -96,6 +103,16 @@ impl Visitor {
     pub(super) fn must_be_signed_in(&self) -> Result<&Caller, PageError> {
         let refused = || ApiError::unauthorized("nobody is signed in in this browser").hint("sign in");
         Ok(self.caller.as_ref().ok_or_else(refused)?)
+    }
+
+    /// The account that is signed in, with the code of its second factor that a form carries.
+    ///
+    /// # Errors
+    /// Nobody is.
+    pub(super) fn must_be_signed_in_with(&self, code: &str) -> Result<Caller, PageError> {
+        let code = code.trim();
+        let proof = (!code.is_empty()).then(|| code.to_owned());
+        Ok(Caller { proof, ..self.must_be_signed_in()?.clone() })
     }
 
     /// Whether a form was sent from a page of this registry to this very browser.
@@ -120,10 +137,19 @@ impl Visitor {
     }
 }
 
+/// Puts what shows a right password into the browser, until a code was shown too.
+pub(super) fn keep_half(mut response: Response, half: &str) -> Result<Response, PageError> {
+    set(&mut response, HALF, half, HALF_LIFE)?;
+    Ok(response)
+}
+
 /// Puts a session into the browser, or takes it out.
 pub(super) fn keep_session(mut response: Response, token: Option<&str>) -> Result<Response, PageError> {
     match token {
-        Some(token) => set(&mut response, SESSION, token, SESSION_LIFE)?,
+        Some(token) => {
+            set(&mut response, HALF, "", 0)?;
+            set(&mut response, SESSION, token, SESSION_LIFE)?;
+        }
         None => set(&mut response, SESSION, "", 0)?,
     }
     Ok(response)

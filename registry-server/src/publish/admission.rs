@@ -19,8 +19,8 @@ use crate::access::{self, Right};
 use crate::chance::{signed, unsigned};
 use crate::contents;
 use crate::failure::Failure;
+use crate::organisations;
 use crate::scopes::{self, NotYours};
-use crate::search::words;
 
 /// Why a name cannot be taken by a new pack; `None` when it can.
 pub(crate) async fn name_refusal(
@@ -211,18 +211,23 @@ async fn pack_row(
 ) -> Result<(), Failure> {
     let name = &pack.declared.name;
     if !exists(rows, name).await? {
+        let verified = match name.vendor() {
+            Some(scope) => organisations::is_verified(rows, scope).await?,
+            None => false,
+        };
         let first = PackEntry {
             name: name.clone(),
             created: unsigned(now),
             owners: Vec::new(),
-            verified: false,
+            verified,
             deprecated: None,
             advisories: Vec::new(),
         };
-        sqlx::query("INSERT INTO packs (name, entry, shard, kind, description, keywords, targets, version, updated, downloads, verified) VALUES ($1, $2, '', '', '', '', '', '0.0.0', $3, 0, 0)")
+        sqlx::query("INSERT INTO packs (name, entry, shard, kind, description, keywords, targets, version, updated, downloads, verified) VALUES ($1, $2, '', '', '', '', '', '0.0.0', $3, 0, $4)")
             .bind(name.as_str().to_owned())
             .bind(serde_json::to_string(&first)?)
             .bind(now)
+            .bind(i64::from(verified))
             .execute(&mut *rows)
             .await?;
         sqlx::query("INSERT INTO owners (name, login) VALUES ($1, $2)")
@@ -248,7 +253,7 @@ async fn pack_row(
         .bind(entry.version.to_string())
         .bind(signed(entry.published))
         .bind(name.as_str().to_owned())
-        .execute(&mut *rows)
+        .execute(rows)
         .await?;
-    words::rewrite(rows, name.as_str()).await
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use exo_index::archive::{self, Limits, PackFiles};
 use exo_index::digest::{Blake3, Sha256};
@@ -165,7 +165,10 @@ pub(crate) async fn verify(service: &Service, pack: &Examined, together: &[Exami
     }
     let folder = tempfile::Builder::new().prefix("check-").tempdir_in(&service.registry.data)?;
     let request = lay_out(folder.path(), &laid, &exo)?;
-    judge(pack, run(service, &request).await?)
+    let start = Instant::now();
+    let answer = run(service, &request).await?;
+    service.took("checker", start);
+    judge(pack, answer)
 }
 
 /// The files of a version of the registry, or of one that comes with exo.

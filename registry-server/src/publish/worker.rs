@@ -3,7 +3,7 @@
 //! A publish is leased, not taken: when its worker dies, the lease runs out and another one starts over. Nothing is visible before
 //! the one transaction at the end, so starting over is safe.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use exo_index::digest::Sha256;
 use exo_index::registry::layout;
@@ -29,6 +29,9 @@ const LEASE: i64 = 6;
 
 /// The lease of a publish that has ended and left no uploads.
 const SWEPT: i64 = -1;
+
+/// Publishes that are tidied away at once; the others wait a little.
+const TIDIED: i64 = 100;
 
 /// A publish that nobody commits is forgotten after this, in seconds.
 const OPEN_LIFE: i64 = 86_400;
@@ -91,10 +94,12 @@ async fn work(service: &Service, id: &str) {
             }
         }
     };
+    let start = Instant::now();
     let result = tokio::select! {
         result = check(service, id) => result,
         () = renewal => Ok(()),
     };
+    service.took("publish", start);
     if let Err(failure) = result {
         // It stays in its state; the lease runs out, and it is tried again.
         tracing::error!(%failure, publish = id, "a publish could not be checked");
@@ -267,8 +272,9 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
 pub(crate) async fn tidy(service: &Service) -> Result<(), Failure> {
     let before = chance::now()? - OPEN_LIFE;
     let rows = &service.registry.rows;
-    for row in sqlx::query("SELECT id FROM publishes WHERE state = 'open' AND created < $1")
+    for row in sqlx::query("SELECT id FROM publishes WHERE state = 'open' AND created < $1 ORDER BY created LIMIT $2")
         .bind(before)
+        .bind(TIDIED)
         .fetch_all(rows)
         .await?
     {
@@ -277,8 +283,9 @@ pub(crate) async fn tidy(service: &Service) -> Result<(), Failure> {
     }
     // A lease that may still be held is somebody's work.
     for row in
-        sqlx::query("SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease >= 0 AND lease < $1")
+        sqlx::query("SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease >= 0 AND lease < $1 ORDER BY lease LIMIT $2")
             .bind(chance::now()? - LEASE)
+            .bind(TIDIED)
             .fetch_all(rows)
             .await?
     {

@@ -10,7 +10,6 @@ import functools
 import http.server
 import os
 import pathlib
-import re
 import shutil
 import statistics
 import subprocess
@@ -19,16 +18,10 @@ import threading
 import time
 
 import packages
+from programs import run
 
 VERSIONS = ["1.0.0", "1.1.0"]
 PASSWORD = "correct horse battery"
-
-
-def run(command, where, env, **more):
-    done = subprocess.run(command, cwd=where, env=env, capture_output=True, text=True, **more)
-    if done.returncode != 0:
-        raise SystemExit(f"{command} failed in {where}:\n{done.stdout}{done.stderr}")
-    return done
 
 
 def roots(count):
@@ -37,11 +30,25 @@ def roots(count):
     return [packages.name(k) for k in range(count) if k not in needed]
 
 
-class Exo:
+class Client:
+    """What all clients have in common: projects in a folder."""
+
+    def project(self, title, wanted):
+        """A project that needs some packages, all in the cache and installed."""
+        at = self.folder / title
+        for path, text in self.files(title, wanted).items():
+            (at / path).parent.mkdir(parents=True, exist_ok=True)
+            (at / path).write_text(text)
+        run(self.installs, at, self.env)
+        return at
+
+
+class Exo(Client):
     title = "exo"
 
     def __init__(self, folder, options):
         self.program, self.folder = options.exo, folder
+        self.installs = [self.program, "install"]
         self.env = dict(os.environ, HOME=str(folder / "home"), EXO_CACHE_DIR=str(folder / "cache"))
         (folder / "home").mkdir(parents=True)
         self.server = subprocess.Popen(
@@ -55,15 +62,10 @@ class Exo:
             for workspace in sorted((folder.parent / "packages/exo" / version).iterdir()):
                 run([self.program, "publish", "--workspace"], workspace, self.env)
 
-    def project(self, title, wanted):
-        at = self.folder / title
-        (at / "src").mkdir(parents=True)
+    def files(self, title, wanted):
         lines = "".join(f'"@bench/{name}" = "1"\n' for name in wanted)
-        (at / "Exo.toml").write_text(
-            f'[pack]\nname = "{title}"\nversion = "0.1.0"\nkind = "kernel"\n\n[dependencies]\n{lines}')
-        (at / "src/lib.exo").write_text("answer = 42\n")
-        run([self.program, "install"], at, self.env)
-        return at
+        return {"Exo.toml": f'[pack]\nname = "{title}"\nversion = "0.1.0"\nkind = "kernel"\n\n[dependencies]\n{lines}',
+                "src/lib.exo": "answer = 42\n"}
 
     def resolve(self, at):
         (at / "Exo.lock").unlink()
@@ -80,8 +82,9 @@ class Exo:
         self.server.wait()
 
 
-class Cargo:
+class Cargo(Client):
     title = "cargo"
+    installs = ["cargo", "fetch"]
 
     def __init__(self, folder, options):
         self.folder = folder
@@ -95,15 +98,10 @@ class Cargo:
         (folder / "home").mkdir(parents=True)
         (folder / "home/config.toml").write_text(f'[registries.bench]\nindex = "sparse+{url}/index/"\n')
 
-    def project(self, title, wanted):
-        at = self.folder / title
-        (at / "src").mkdir(parents=True)
+    def files(self, title, wanted):
         lines = "".join(f'{name} = {{ version = "1", registry = "bench" }}\n' for name in wanted)
-        (at / "Cargo.toml").write_text(
-            f'[package]\nname = "{title}"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\n{lines}')
-        (at / "src/lib.rs").write_text("")
-        run(["cargo", "fetch"], at, self.env)
-        return at
+        return {"Cargo.toml": f'[package]\nname = "{title}"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\n{lines}',
+                "src/lib.rs": ""}
 
     def resolve(self, at):
         (at / "Cargo.lock").unlink()
@@ -125,25 +123,21 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-class Uv:
+class Uv(Client):
     title = "uv"
 
     def __init__(self, folder, options):
         self.program, self.folder = options.uv, folder
+        self.installs = [self.program, "sync"]
         self.wheels = folder.parent / "packages/wheels"
         self.env = dict(os.environ, UV_CACHE_DIR=str(folder / "cache"), UV_PYTHON_DOWNLOADS="never", NO_COLOR="1")
         self.env.pop("VIRTUAL_ENV", None)
         folder.mkdir(parents=True, exist_ok=True)
 
-    def project(self, title, wanted):
-        at = self.folder / title
-        at.mkdir()
+    def files(self, title, wanted):
         lines = "".join(f'  "bench-{name}>=1,<2",\n' for name in wanted)
-        (at / "pyproject.toml").write_text(
-            f'[project]\nname = "{title}"\nversion = "0.1.0"\nrequires-python = ">=3.8"\ndependencies = [\n{lines}]\n'
-            f'[tool.uv]\nno-index = true\nfind-links = ["{self.wheels}"]\n')
-        run([self.program, "sync"], at, self.env)
-        return at
+        return {"pyproject.toml": f'[project]\nname = "{title}"\nversion = "0.1.0"\nrequires-python = ">=3.8"\n'
+                f'dependencies = [\n{lines}]\n[tool.uv]\nno-index = true\nfind-links = ["{self.wheels}"]\n'}
 
     def resolve(self, at):
         (at / "uv.lock").unlink()

@@ -52,31 +52,36 @@ def exo_requirement(k, other, least):
 
 def exo_pack(folder, k, version):
     """A member of the workspace of the packs that are published together."""
-    workspace = folder / f"{k // TOGETHER:03}"
+    lines = "".join(exo_requirement(k, other, least) for other, least in requirements(k, version))
+    exo_member(folder / f"{k // TOGETHER:03}", "bench", k, version, lines)
+
+
+def exo_member(workspace, scope, k, version, dependencies):
     pack = workspace / "packs" / name(k)
     (pack / "src").mkdir(parents=True)
     (workspace / "Exo.toml").write_text('[workspace]\nmembers = ["packs/*"]\n')
-    lines = "".join(exo_requirement(k, other, least) for other, least in requirements(k, version))
     (pack / "Exo.toml").write_text(
-        f'[pack]\nname = "@bench/{name(k)}"\nversion = "{version}"\nkind = "schedule"\nexo = ">=0.1"\n'
+        f'[pack]\nname = "@{scope}/{name(k)}"\nversion = "{version}"\nkind = "schedule"\nexo = ">=0.1"\n'
         f'description = "Scales, number {k}"\nlicense = "MIT"\nrepository = "https://example.org/{name(k)}"\n\n'
-        f"[dependencies]\n{lines}"
+        f"[dependencies]\n{dependencies}"
     )
     (pack / "README.md").write_text(f"# {name(k)}\n\nScales.\n")
     (pack / "LICENSE").write_text("MIT\n")
     (pack / "src/lib.exo").write_text(EXO.format(k=k))
 
 
-def crate_file(k, version):
-    lines = "".join(
-        f'[dependencies.{other}]\nversion = "{least}"\nregistry = "bench"\n' for other, least in requirements(k, version)
-    )
+def crate_file(k, version, needed):
+    lines = "".join(f'[dependencies.{other}]\nversion = "{least}"\nregistry = "bench"\n' for other, least in needed)
     manifest = f'[package]\nname = "{name(k)}"\nversion = "{version}"\nedition = "2021"\n\n{lines}'
     files = {"Cargo.toml": manifest, "src/lib.rs": RUST.format(k=k), "README.md": f"# {name(k)}\n", "LICENSE": "MIT\n"}
+    return tar_gz(f"{name(k)}-{version}", files)
+
+
+def tar_gz(folder, files):
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         for path, text in files.items():
-            entry = tarfile.TarInfo(f"{name(k)}-{version}/{path}")
+            entry = tarfile.TarInfo(f"{folder}/{path}")
             entry.size = len(text.encode())
             archive.addfile(entry, io.BytesIO(text.encode()))
     return packed.getvalue()
@@ -96,7 +101,7 @@ def index_line(k, version, crate):
 def cargo_crate(folder, k, versions):
     lines = ""
     for version in versions:
-        crate = crate_file(k, version)
+        crate = crate_file(k, version, requirements(k, version))
         (folder / "crates" / f"{name(k)}-{version}.crate").write_bytes(crate)
         lines += index_line(k, version, crate)
     at = folder / "index" / name(k)[:2] / name(k)[2:4]

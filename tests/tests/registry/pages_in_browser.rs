@@ -11,14 +11,14 @@ use crate::quarantine::administrator;
 use crate::server::{PASSWORD, Pack, Server};
 
 /// What is wrong with the page that is open: a list of findings.
-const PROBLEMS: &str = include_str!("page_problems.js");
+pub(crate) const PROBLEMS: &str = include_str!("page_problems.js");
 
-fn picture(page: &str, screen: Screen) -> PathBuf {
+pub(crate) fn picture(page: &str, screen: Screen) -> PathBuf {
     repository().join(format!("target/pages/{page}-{}.png", screen.name))
 }
 
 /// A page as a reader has it.
-fn look_at(browser: &Browser, page: &str, url: &str) {
+pub(crate) fn look_at(browser: &Browser, page: &str, url: &str) {
     for screen in SCREENS {
         browser.look_as(screen);
         browser.open(url);
@@ -185,4 +185,46 @@ fn a_hostile_readme_does_nothing() {
     assert_eq!(browser.evaluate("typeof window.taken"), "undefined");
     assert_eq!(browser.evaluate("document.querySelectorAll('article *[href]').length"), 0);
     assert_eq!(browser.evaluate("document.querySelectorAll('article td').length"), 2);
+}
+
+#[test]
+fn owners_manage_packs_and_organisations_without_script() {
+    let server = stocked();
+    let session = server.login("ada");
+    server.send("PUT", "/api/v1/organisations/lab", &session, b"").is(201);
+    for (login, role) in [("eve", "publisher"), ("a-login-that-is-quite-long-for-a-table", "owner")] {
+        server.account(login);
+        let body = json!({ "role": role }).to_string();
+        server.send("PUT", &format!("/api/v1/organisations/lab/members/{login}"), &session, body.as_bytes()).is(204);
+    }
+    let outcome = server.publish(&session, &[Pack::with("@lab/tiles", "1.0.0", "neon = \"1\"\n", "tile = 4\n")]);
+    assert_eq!(outcome["state"], "published", "{outcome}");
+    let browser = Browser::start();
+    browser.look_as(SCREENS[0]);
+    browser.open(&format!("{}/sign-in", server.url));
+    browser.type_into("#login", "ada");
+    browser.type_into("#password", PASSWORD);
+    browser.follow("main button");
+    browser.click("section details summary");
+    browser.type_into("#organisation-name", "guild");
+    browser.follow("section details button");
+    assert_eq!(browser.evaluate("location.pathname"), "/organisations/guild");
+    browser.type_into("#new-login", "eve");
+    browser.follow("form.stack button");
+    assert_eq!(browser.evaluate("document.querySelectorAll('tbody tr').length"), 2);
+    browser.follow("tbody tr:last-child td:last-child button");
+    assert_eq!(browser.evaluate("document.querySelectorAll('tbody tr').length"), 1);
+    look_at(&browser, "organisation", &format!("{}/organisations/lab", server.url));
+    look_at(&browser, "manage", &format!("{}/packs/conv-tiles/manage", server.url));
+    look_at(&browser, "pack-of-organisation", &format!("{}/packs/@lab/tiles", server.url));
+    look_at(&browser, "account-in-organisations", &format!("{}/account", server.url));
+    browser.look_as(SCREENS[0]);
+    browser.open(&format!("{}/packs/conv-tiles/manage", server.url));
+    browser.type_into("#yank-reason", "tiles too large");
+    browser.follow("form[aria-labelledby=yank-one] button");
+    assert_eq!(browser.evaluate("document.querySelectorAll('tr.gone').length"), 2);
+    // A session that is some minutes old is asked for a code, in the row of each button that removes somebody.
+    crate::second_factor::enrol(&server, &session);
+    server.change_rows("UPDATE tokens SET expires = expires - 700 WHERE session = 1");
+    look_at(&browser, "organisation-asks-for-code", &format!("{}/organisations/lab", server.url));
 }

@@ -9,8 +9,10 @@ use tempfile::TempDir;
 use crate::advisories::told_everywhere;
 use crate::client;
 use crate::operations::comes_back;
+use crate::organisations;
 use crate::publishing::life_of_a_pack;
 use crate::searching::is_searched;
+use crate::second_factor;
 use crate::server::{Pack, Server, in_database};
 
 /// A cluster of its own, on a socket in its folder only.
@@ -87,6 +89,18 @@ fn packs_are_found_on_postgres() {
 fn a_pack_lives_on_postgres() {
     let cluster = Cluster::start();
     life_of_a_pack(&Server::start_on(Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
+}
+
+#[test]
+fn second_factors_on_postgres() {
+    let cluster = Cluster::start();
+    second_factor::life(&Server::start_on(Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
+}
+
+#[test]
+fn organisations_on_postgres() {
+    let cluster = Cluster::start();
+    organisations::life(&Server::start_on(Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
 }
 
 #[test]

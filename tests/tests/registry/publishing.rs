@@ -73,6 +73,10 @@ fn questions(server: &Server, token: &str) {
     }
     let scoped = server.get("/api/v1/packs/%40ada%2Fanswers/feed.atom").is(200);
     assert!(!String::from_utf8(scoped.bytes).unwrap().contains("<title>base"));
+    let metrics = String::from_utf8(server.get("/metrics").is(200).bytes).unwrap();
+    for work in ["checker", "publish"] {
+        assert!(metrics.contains(&format!("exo_registry_work_seconds_count{{work=\"{work}\"}}")), "{metrics}");
+    }
     server.get("/api/v1/packs/nothing/feed.atom").is(404);
     server.get("/api/v1/packs/nothing").is(404);
 }
@@ -106,9 +110,12 @@ fn files_are_served_with_tags() {
     assert_eq!(first.headers["cache-control"], "no-cache");
     server.send_with("GET", "/v1/latest", "", b"", &[("if-none-match", &first.headers["etag"])]).is(304);
     assert!(server.get("/v1/root/1.json").is(200).headers["cache-control"].contains("immutable"));
-    for path in ["/v1/root/2.json", "/v1/../keys/root.key", "/v1/%2e%2e/keys/root.key", "/v1/", "/waiting/x"] {
+    for path in
+        ["/v1/root/2.json", "/v1/../keys/root.key", "/v1/%2e%2e/keys/root.key", "/v1/", "/waiting/x", "/v1/shard"]
+    {
         server.get(path).is(404);
     }
+    server.get(&format!("/v1/blob/{}", "a".repeat(300))).is(404);
     server.get("/api/v1/ready").is(200);
     assert_eq!(server.get("/api/v1/openapi.json").is(200).json()["openapi"], "3.1.0");
     server.get("/metrics").is(200);

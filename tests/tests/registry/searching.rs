@@ -8,7 +8,6 @@ use crate::server::{Pack, Server, Variables};
 /// The names that a search gives, in their order.
 fn names(server: &Server, query: &str) -> Vec<String> {
     let found = server.get(&format!("/api/v1/search?{query}")).is(200).json();
-    assert_eq!(found["more"], false);
     let packs = found["packs"].as_array().unwrap();
     packs.iter().map(|pack| pack["name"].as_str().unwrap().to_owned()).collect()
 }
@@ -41,17 +40,16 @@ pub(crate) fn is_searched(variables: Variables) {
     ];
     let outcome = server.publish(&session, &packs);
     assert_eq!(outcome["state"], "published", "{outcome}");
-    // The one of that name, then others of that name, then those that say something of it.
+    // The one of that name, then others that have it in their names, then those that say something of it.
     for (query, expected) in [
         ("q=quartz", ["quartz", "quartz-mill", "basalt", "granite"].as_slice()),
-        ("q=Quartz,&per_page=2&page=2", &["basalt", "granite"]),
+        ("q=QUARTZ&per_page=2&page=2", &["basalt", "granite"]),
         ("q=quartz&page=3", &[]),
-        ("q=quar", &["quartz", "quartz-mill"]),
-        ("q=quartzm", &["quartz-mill"]),
+        ("q=quar", &["quartz", "quartz-mill", "basalt", "granite"]),
         ("q=mill+quartz", &["quartz-mill"]),
         ("q=quartz-mill", &["quartz-mill"]),
         ("q=basalt+quartz", &["basalt"]),
-        ("q=slow", &[]),
+        ("q=slow", &["granite"]),
         ("q=slowly", &["granite"]),
         ("q=quartz&kind=schedule&verified=false", &["quartz", "quartz-mill", "basalt", "granite"]),
         ("q=quartz&kind=kernel", &[]),

@@ -243,6 +243,32 @@ impl Server {
         }
     }
 
+    /// Changes rows behind the server's back, so that time has passed; says how many.
+    pub(crate) fn change_rows(&self, statement: &str) -> u64 {
+        self.on_rows(async |mut rows| {
+            sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut rows).await.unwrap().rows_affected()
+        })
+    }
+
+    /// The number, or the sum, that a statement asks for as `n`.
+    pub(crate) fn count_rows(&self, statement: &str) -> i64 {
+        self.on_rows(async |mut rows| {
+            let row = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).fetch_one(&mut rows).await.unwrap();
+            sqlx::Row::try_get(&row, "n").unwrap()
+        })
+    }
+
+    fn on_rows<T>(&self, work: impl AsyncFnOnce(sqlx::AnyConnection) -> T) -> T {
+        let named = self.variables.iter().find(|(name, _)| name == "EXO_REGISTRY_DATABASE").map(|(_, url)| url.clone());
+        let url = named.unwrap_or_else(|| format!("sqlite://{}", self.path("registry.sqlite").display()));
+        sqlx::any::install_default_drivers();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let rows = <sqlx::AnyConnection as sqlx::Connection>::connect(&url).await.unwrap();
+            work(rows).await
+        })
+    }
+
     /// Runs a command of the program on the directory.
     #[track_caller]
     pub(crate) fn operate(&self, command: &str, more: &[&str]) -> String {

@@ -98,7 +98,7 @@ fn replicas_share_a_database_and_a_store() {
     let one = Server::start_on(folder(), variables.clone());
     let other = folder();
     std::fs::create_dir(other.path().join("keys")).unwrap();
-    for name in ["root.key", "index.key", "verdict.key"] {
+    for name in ["root.key", "index.key", "verdict.key", "sealing.key"] {
         std::fs::copy(one.path("keys").join(name), other.path().join("keys").join(name)).unwrap();
     }
     let two = Server::start_on(other, variables);

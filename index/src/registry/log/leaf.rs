@@ -5,6 +5,7 @@ use std::fmt;
 use crate::digest::{Blake3, Sha256};
 use crate::name::PackName;
 use crate::registry::malformed::{Malformed, number, utf8};
+use crate::registry::rights::Role;
 use crate::version::Version;
 
 const WHAT: &str = "a leaf of the log";
@@ -95,6 +96,45 @@ pub enum Event {
         /// The advisory's id.
         id: String,
     },
+    /// Something happened to an organisation, the owner of a scope.
+    Organisation {
+        /// Its name, which is that of the scope.
+        name: String,
+        /// What happened.
+        change: OrganisationChange,
+    },
+    /// An account became a member of an organisation, got another role, or left.
+    Member {
+        /// The organisation.
+        organisation: String,
+        /// The account.
+        login: String,
+        /// What it may do now; nothing when it left.
+        role: Option<Role>,
+    },
+}
+
+/// What can happen to an organisation as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrganisationChange {
+    /// It was made.
+    Created,
+    /// An administrator of the registry knows who it is.
+    Verified,
+    /// An administrator took that back.
+    Unverified,
+}
+
+impl OrganisationChange {
+    const ALL: [Self; 3] = [Self::Created, Self::Verified, Self::Unverified];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "create",
+            Self::Verified => "verify",
+            Self::Unverified => "unverify",
+        }
+    }
 }
 
 impl Leaf {
@@ -129,6 +169,11 @@ impl Leaf {
 fn read_event(verb: &str, subject: &str, middle: &[&str]) -> Option<Event> {
     let words: Vec<&str> = subject.split(' ').collect();
     let (name, words) = words.split_first()?;
+    if let "organisation" | "member" = verb {
+        // The name of an organisation is that of a scope.
+        let sound = PackName::parse(&format!("@{name}/pack")).is_ok() && middle.is_empty();
+        return sound.then(|| read_organisation(verb, name, words)).flatten();
+    }
     let name = PackName::parse(name).ok()?;
     match (verb, words, middle) {
         ("publish", [version], [archive, tree]) => Some(Event::Publish {
@@ -153,6 +198,21 @@ fn read_event(verb: &str, subject: &str, middle: &[&str]) -> Option<Event> {
     }
 }
 
+/// Reads what happened to an organisation.
+fn read_organisation(verb: &str, name: &str, words: &[&str]) -> Option<Event> {
+    match (verb, words) {
+        ("organisation", [what]) => {
+            let change = OrganisationChange::ALL.into_iter().find(|change| change.as_str() == *what)?;
+            Some(Event::Organisation { name: name.to_owned(), change })
+        }
+        ("member", [login, what]) => {
+            let role = if *what == "remove" { None } else { Some(Role::parse(what)?) };
+            Some(Event::Member { organisation: name.to_owned(), login: (*login).to_owned(), role })
+        }
+        (_, _) => None,
+    }
+}
+
 impl fmt::Display for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{FORMAT}")?;
@@ -172,6 +232,10 @@ impl fmt::Display for Leaf {
             }
             Event::Advisory { name, id, digest } => writeln!(f, "advisory\n{name} {id}\ndigest {digest}")?,
             Event::AdvisoryWithdrawn { name, id } => writeln!(f, "advisory-withdrawn\n{name} {id}")?,
+            Event::Organisation { name, change } => writeln!(f, "organisation\n{name} {}", change.as_str())?,
+            Event::Member { organisation, login, role } => {
+                writeln!(f, "member\n{organisation} {login} {}", role.map_or("remove", Role::as_str))?;
+            }
         }
         write!(f, "time {}", self.time)
     }

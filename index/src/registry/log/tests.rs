@@ -5,11 +5,12 @@ use proptest::prelude::*;
 
 use super::append::{Appended, MemoryLog, append};
 use super::hash::{Frontier, empty_root, leaf_hash, node_hash};
-use super::leaf::{Event, Leaf};
+use super::leaf::{Event, Leaf, OrganisationChange};
 use super::proof::{consistency_holds, consistency_proof, inclusion_holds, inclusion_proof, root_from_tiles};
 use super::tile::{ReadTile as _, Tile, entries_bytes, entries_path, read_entries};
 use crate::digest::{Blake3, Sha256};
 use crate::name::PackName;
+use crate::registry::rights::Role;
 use crate::version::Version;
 
 /// The definition of RFC 6962, 2.1, word for word.
@@ -133,6 +134,12 @@ fn leaves_read_back() {
         Event::Quarantine { name: name(), version: Version::new(1, 0, 0) },
         Event::Release { name: name(), version: Version::new(1, 0, 0) },
         Event::AdvisoryWithdrawn { name: name(), id: "EXO-1".into() },
+        Event::Organisation { name: "lab".into(), change: OrganisationChange::Created },
+        Event::Organisation { name: "lab".into(), change: OrganisationChange::Verified },
+        Event::Organisation { name: "lab".into(), change: OrganisationChange::Unverified },
+        Event::Member { organisation: "lab".into(), login: "ada".into(), role: Some(Role::Owner) },
+        Event::Member { organisation: "lab".into(), login: "ada".into(), role: Some(Role::Publisher) },
+        Event::Member { organisation: "lab".into(), login: "ada".into(), role: None },
     ];
     for event in events {
         let leaf = Leaf { event, time: 7 };
@@ -142,6 +149,15 @@ fn leaves_read_back() {
     let text = Leaf { event: Event::Publish { name: name(), version: version(), archive, tree }, time: 7 }.to_string();
     assert_eq!(text, format!("exo-log 1\npublish\n@arm/neon 1.2.3\narchive {archive}\ntree {tree}\ntime 7"));
     assert!(Leaf::parse(text.replace("time 7", "time 07").as_bytes()).is_err());
+    for wrong in [
+        "member\nlab ada king",
+        "member\nLab ada owner",
+        "organisation\nlab close",
+        "organisation\n@lab/x create",
+        "member\nlab owner",
+    ] {
+        assert!(Leaf::parse(format!("exo-log 1\n{wrong}\ntime 7").as_bytes()).is_err(), "{wrong}");
+    }
 }
 
 proptest! {

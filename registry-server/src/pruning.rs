@@ -1,0 +1,210 @@
+//! What is of no more use goes: counts of minutes that are over, sessions and tokens that have expired, one-time codes, second factors
+//! that nobody confirmed, publishes that have ended. The audit log stays: it is what is asked when something has gone wrong.
+//!
+//! Of all replicas one does it at a time, in pieces that nobody notices.
+
+use std::time::{Duration, Instant};
+
+use sqlx::AnyPool;
+
+use crate::chance;
+use crate::failure::Failure;
+use crate::publish::worker;
+use crate::service::Service;
+
+/// How long a replica that took its turn may be silent before another one takes it, in seconds.
+const LEASE: i64 = 10;
+
+/// Rows that one statement removes at most.
+const PIECE: i64 = 1000;
+
+/// Statements of one kind in one turn at most; what is left waits for the next.
+const PIECES: usize = 10;
+
+/// How often a process looks for rows.
+const PERIOD: Duration = Duration::from_secs(60);
+
+/// How long an expired session or token is remembered, in seconds: who still uses it is told that it has expired, and an owner sees it in
+/// the list.
+const EXPIRED_LIFE: i64 = 30 * 86_400;
+
+/// How long the result of a publish can be asked for, in seconds.
+const RESULT_LIFE: i64 = 30 * 86_400;
+
+/// How long a second factor waits to be confirmed, in seconds.
+const BEGUN_LIFE: i64 = 86_400;
+
+/// Minutes for which counts are kept; the longest look back is two.
+const COUNTED: i64 = 10;
+
+/// What is removed: a name for the log, before when something is of no more use, and a statement about what is older than that (`$1`), of at most
+/// `$2` rows.
+const KINDS: [(&str, fn(i64) -> i64, &str); 6] = [
+    (
+        "counts",
+        |now| now / 60 - COUNTED,
+        "DELETE FROM limits WHERE (subject, span) IN (SELECT subject, span FROM limits WHERE span < $1 LIMIT $2)",
+    ),
+    (
+        "tokens",
+        |now| now - EXPIRED_LIFE,
+        "DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE expires < $1 LIMIT $2)",
+    ),
+    (
+        "one-time codes",
+        |now| now,
+        "DELETE FROM setup_codes WHERE hash IN (SELECT hash FROM setup_codes WHERE expires < $1 LIMIT $2)",
+    ),
+    (
+        "unconfirmed second factors",
+        |now| now - BEGUN_LIFE,
+        "DELETE FROM second_factors WHERE login IN (SELECT login FROM second_factors WHERE confirmed = 0 AND created < $1 LIMIT $2)",
+    ),
+    // A lease below zero says that no upload of it is left; packs go first, since they are found by the publish.
+    (
+        "packs of ended publishes",
+        |now| now - RESULT_LIFE,
+        "DELETE FROM publish_packs WHERE publish IN (SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease < 0 AND created < $1 AND id IN (SELECT publish FROM publish_packs) LIMIT $2)",
+    ),
+    (
+        "ended publishes",
+        |now| now - RESULT_LIFE,
+        "DELETE FROM publishes WHERE id IN (SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease < 0 AND created < $1 AND id NOT IN (SELECT publish FROM publish_packs) LIMIT $2)",
+    ),
+];
+
+/// When this process looked for rows last.
+#[derive(Debug, Default)]
+pub(crate) struct Pruner {
+    last: Option<Instant>,
+}
+
+impl Pruner {
+    /// Removes what is of no more use, unless another replica is at it.
+    ///
+    /// # Errors
+    /// Rows or files cannot be removed.
+    pub(crate) async fn turn(&mut self, service: &Service) -> Result<(), Failure> {
+        let rows = &service.registry.rows;
+        if !take_turn(rows, chance::now()?).await? {
+            return Ok(());
+        }
+        let mut result = worker::tidy(service).await;
+        if result.is_ok() && self.last.is_none_or(|last| last.elapsed() >= PERIOD) {
+            result = prune(rows, chance::now()?).await;
+            self.last = Some(Instant::now());
+        }
+        // Given back at once, so that a replica that is ended does not keep the others from it.
+        sqlx::query("UPDATE leases SET until = 0 WHERE name = 'pruning'").execute(rows).await?;
+        result
+    }
+}
+
+/// Takes the turn; says whether nobody else has it.
+async fn take_turn(rows: &AnyPool, now: i64) -> Result<bool, Failure> {
+    let done = sqlx::query("INSERT INTO leases (name, until) VALUES ('pruning', $1) ON CONFLICT (name) DO UPDATE SET until = excluded.until WHERE leases.until <= $2")
+        .bind(now + LEASE)
+        .bind(now)
+        .execute(rows)
+        .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Removes rows of all kinds.
+async fn prune(rows: &AnyPool, now: i64) -> Result<(), Failure> {
+    for (kind, before, statement) in KINDS {
+        let mut removed = 0;
+        for _ in 0..PIECES {
+            let done = sqlx::query(statement).bind(before(now)).bind(PIECE).execute(rows).await?;
+            removed += done.rows_affected();
+            if done.rows_affected() == 0 {
+                break;
+            }
+        }
+        if removed > 0 {
+            tracing::info!(kind, removed, "pruned");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use sqlx::Row as _;
+
+    use super::*;
+    use crate::database;
+
+    async fn run(rows: &AnyPool, statement: String) {
+        sqlx::query(sqlx::AssertSqlSafe(statement)).execute(rows).await.unwrap();
+    }
+
+    async fn count(rows: &AnyPool, table: &str) -> i64 {
+        let statement = format!("SELECT COUNT(*) AS n FROM {table}");
+        sqlx::query(sqlx::AssertSqlSafe(statement)).fetch_one(rows).await.unwrap().try_get("n").unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_old_goes_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = database::open(None, folder.path()).await.unwrap();
+        let now = 2_000_000_000;
+        for (name, age) in [("old", 40 * 86_400), ("new", 60)] {
+            let at = now - age;
+            run(&rows, format!("INSERT INTO limits VALUES ('{name}', {}, 1)", at / 60)).await;
+            run(&rows, format!("INSERT INTO tokens VALUES ('{name}', '{name}', 'ada', 't', 0, '', '', 0, {at})")).await;
+            run(&rows, format!("INSERT INTO setup_codes VALUES ('{name}', 1, {})", at + 3600)).await;
+            run(&rows, format!("INSERT INTO second_factors VALUES ('{name}', '', 0, 0, 0, 0, {at})")).await;
+            run(&rows, format!("INSERT INTO second_factors VALUES ('{name}-on', '', 1, 0, 0, 0, {at})")).await;
+            run(&rows, format!("INSERT INTO audit VALUES ('{name}', {at}, 'ada', 'publish', 'base')")).await;
+            for (state, lease) in [("published", -1), ("refused", 0), ("checking", -1)] {
+                run(
+                    &rows,
+                    format!("INSERT INTO publishes VALUES ('{name}-{state}', 'ada', 0, '{state}', {at}, {lease}, '')"),
+                )
+                .await;
+                run(&rows, format!("INSERT INTO publish_packs VALUES ('{name}-{state}', 'base', '1.0.0', '', 1)"))
+                    .await;
+            }
+        }
+        prune(&rows, now).await.unwrap();
+        // A publish that has uploads left, or is under way, stays; so do second factors that are on, and what was done.
+        let left = [
+            ("limits", 1),
+            ("tokens", 1),
+            ("setup_codes", 1),
+            ("second_factors", 3),
+            ("publishes", 5),
+            ("publish_packs", 5),
+            ("audit", 2),
+        ];
+        for (table, number) in left {
+            assert_eq!(count(&rows, table).await, number, "{table}");
+        }
+        assert_eq!(count(&rows, "publishes WHERE id = 'old-published'").await, 0);
+    }
+
+    #[tokio::test]
+    async fn one_turn_removes_so_much_and_the_next_one_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = database::open(None, folder.path()).await.unwrap();
+        let most = PIECE * i64::try_from(PIECES).unwrap();
+        let numbers = format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})", most + 7);
+        run(&rows, format!("{numbers} INSERT INTO limits SELECT 'old', i, 1 FROM n")).await;
+        let now = 2_000_000_000;
+        prune(&rows, now).await.unwrap();
+        assert_eq!(count(&rows, "limits").await, 7);
+        prune(&rows, now).await.unwrap();
+        assert_eq!(count(&rows, "limits").await, 0);
+    }
+
+    #[tokio::test]
+    async fn one_replica_has_the_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = database::open(None, folder.path()).await.unwrap();
+        assert!(take_turn(&rows, 100).await.unwrap());
+        assert!(!take_turn(&rows, 100 + LEASE - 1).await.unwrap());
+        assert!(take_turn(&rows, 100 + LEASE).await.unwrap(), "whoever had it is gone");
+    }
+}
