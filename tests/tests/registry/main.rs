@@ -28,3 +28,4 @@ mod server;
 mod site;
 mod store;
 mod several;
+mod verdicts;
