@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS recovery_codes (login TEXT NOT NULL, hash TEXT NOT NU
 CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY, entry TEXT NOT NULL, shard TEXT NOT NULL, kind TEXT NOT NULL, description TEXT NOT NULL, keywords TEXT NOT NULL, targets TEXT NOT NULL, version TEXT NOT NULL, updated BIGINT NOT NULL, downloads BIGINT NOT NULL, verified BIGINT NOT NULL);
 CREATE INDEX IF NOT EXISTS packs_by_update ON packs (updated);
 CREATE INDEX IF NOT EXISTS packs_by_downloads ON packs (downloads);
+CREATE INDEX IF NOT EXISTS packs_by_version ON packs (name, version, downloads);
 CREATE TABLE IF NOT EXISTS owners (name TEXT NOT NULL, login TEXT NOT NULL, PRIMARY KEY (name, login));
 CREATE TABLE IF NOT EXISTS organisations (name TEXT PRIMARY KEY, created BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS verified_organisations (name TEXT PRIMARY KEY, at BIGINT NOT NULL);
