@@ -248,9 +248,12 @@ mod tests {
         assert_eq!(differences(&ours(), &signed()), Vec::<String>::new());
     }
 
+    /// A change of a signed verdict, and what is said of it.
+    type Lie = (fn(&mut Signed), &'static str);
+
     #[test]
     fn each_lie_is_named() {
-        let lies: [(fn(&mut Signed), &str); 10] = [
+        let lies: [Lie; 10] = [
             (|signed| drop(signed.claims.pop()), "claims: 2 here, 1 signed"),
             (|signed| signed.claims = vec!["a -> b".into(), "a -> c".into()], "claim `a -> c`: signed only"),
             (|signed| signed.tests = 3, "tests: 2 here, 3 signed"),

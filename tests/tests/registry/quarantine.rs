@@ -100,6 +100,13 @@ fn what_is_in_quarantine_is_neither_chosen_nor_downloaded() {
     has(&page("/packs/base/versions"), &["<span class=\"badge bad\">in quarantine</span>"]);
     let sources = "/packs/base/sources/src/lib.exo?version=1.1.0";
     has(&text(&server.get(sources).is(403)), &["its files are not shown"]);
+    for hidden in [
+        "/packs/base/compare?from=1.0.0&to=1.1.0",
+        "/packs/base/compare?from=1.1.0&to=1.0.0",
+        "/packs/base/checks?version=1.1.0",
+    ] {
+        text(&server.get(hidden).is(403));
+    }
     let administrator = sign_in(&server, "root");
     with_cookie(&server, sources, &administrator).is(200);
 

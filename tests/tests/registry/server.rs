@@ -61,7 +61,7 @@ impl Server {
     }
 
     pub(crate) fn start_on(folder: std::sync::Arc<TempDir>, variables: Variables) -> Self {
-        Self::start_with(folder, variables, &binary())
+        Self::start_with(folder, variables, binary())
     }
 
     /// A server that has packs checked by some program.
