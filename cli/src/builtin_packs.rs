@@ -20,8 +20,8 @@ use exo_index::version::Version;
 use crate::disk_world::content_of_folder;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::policy::now;
-use crate::registry::Elsewhere;
 use crate::registry::reach::Reached;
+use crate::registry::{Elsewhere, Signed};
 use crate::settings::Settings;
 
 /// One pack as the build script left it. Digests are in hexadecimal.
@@ -77,6 +77,14 @@ impl RegistryPack {
 
     pub(crate) fn version(&self) -> &Version {
         &self.manifest.pack.version.value
+    }
+
+    /// What the registry's own checker signed about it.
+    pub(crate) fn signed(&self) -> Outcome<Option<Arc<Signed>>> {
+        match &self.archive {
+            Archive::Here(_) => Ok(None),
+            Archive::Elsewhere(place) => place.signed(self.name()),
+        }
     }
 
     /// The files, after both digests were checked.

@@ -1,5 +1,6 @@
 //! Installing: plan versions, unpack into the cache, verify in child processes, and only then change the project.
 
+pub(crate) mod agreement;
 pub(crate) mod plan;
 pub(crate) mod standing;
 pub(crate) mod summary;
@@ -18,6 +19,7 @@ use exo_index::name::PackName;
 use crate::cache::Cache;
 use crate::disk_world::WorldPack;
 use crate::failure::{Failure, Outcome};
+use crate::install::agreement::Agreements;
 use crate::install::plan::{Instance, Plan};
 use crate::install::summary::Summary;
 use crate::install::verdict::Verdict;
@@ -45,12 +47,16 @@ pub(crate) fn install(
     let results = verification::verify_all(settings, terminal, &cache, &plan.instances, use_cached_verdicts)?;
     let mut verdicts = BTreeMap::new();
     let mut summary = Summary::new(start);
+    let mut agreements = Agreements::default();
     let accepting = project.locked_for(manifest)?;
     for (instance, result) in plan.instances.iter().zip(results) {
         deny_waived(&accepting, instance, &result.verdict)?;
-        summary.add(instance, &result);
+        let agreement = agreement::judge(instance, &result.verdict)?;
+        agreements.add(instance, &agreement);
+        summary.add(instance, &result, &agreement);
         verdicts.insert(instance.name.clone(), result.verdict);
     }
+    agreements.tell(terminal);
     summary.finish();
     let plan = plan.with_raw_c(&verdicts);
     Ok(Installed { plan, summary })

@@ -20,12 +20,20 @@ use exo_index::candidates::{Advisory, Candidate, Published, Quarantined, Yanked}
 use exo_index::manifest::{Dependency, DependencySource, MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
 use exo_index::registry::shard::{Shard, VersionEntry, Withdrawal};
+use exo_index::registry::verdict::Verdict;
 use exo_index::version::Version;
 use exo_index::visible::shown;
 
 use crate::builtin_packs::{Archive, RegistryPack};
 use crate::failure::{Failure, Outcome};
 use crate::registry::client::Client;
+
+/// A verdict that a registry's checker signed.
+#[derive(Debug)]
+pub(crate) struct Signed {
+    pub(crate) registry: String,
+    pub(crate) verdict: Verdict,
+}
 
 /// An archive that a registry has.
 #[derive(Debug)]
@@ -56,6 +64,14 @@ impl Elsewhere {
             && inside.pack.exo == indexed.pack.exo
             && needs(&inside) == needs(indexed);
         if same { Ok(files.files) } else { Err(refused(format!("its {MANIFEST_FILE} says other than the index"))) }
+    }
+}
+
+impl Elsewhere {
+    /// What the registry signed about it, if anything.
+    pub(crate) fn signed(&self, name: &PackName) -> Outcome<Option<Arc<Signed>>> {
+        let verdict = self.client.verdict(name, &self.entry)?;
+        Ok(verdict.map(|verdict| Arc::new(Signed { registry: self.client.url.clone(), verdict })))
     }
 }
 

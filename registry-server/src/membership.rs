@@ -108,7 +108,7 @@ async fn must_have_owner(turn: &mut Rows, name: &str) -> Result<(), ApiError> {
 /// Makes somebody a member, or gives another role.
 ///
 /// # Errors
-/// The caller may not, there is no such account, or no owner would be left.
+/// The caller may not, there is no such account, no owner would be left, or a code of the second factor is needed to make an owner less.
 pub(crate) async fn set(
     service: &Service,
     caller: &Caller,
@@ -116,12 +116,21 @@ pub(crate) async fn set(
     login: &str,
     role: Role,
 ) -> Result<(), ApiError> {
+    caller.must_be_session()?;
+    let before = organisations::role(&mut *service.registry.rows.acquire().await?, name, login).await?;
+    if before == Some(Role::Owner) && role != Role::Owner {
+        second_factor::prove(service, caller).await?;
+    }
     let mut turn = change(service, caller, name, false).await?;
     if !access::is_account(&mut turn, login).await? {
         return Err(ApiError::absent(format!("there is no account `{login}`")));
     }
-    if organisations::role(&mut turn, name, login).await? == Some(role) {
+    let present = organisations::role(&mut turn, name, login).await?;
+    if present == Some(role) {
         return Ok(());
+    }
+    if present != before {
+        return Err(ApiError::conflict(format!("the role of `{login}` was changed meanwhile")).hint("look again"));
     }
     organisations::set(&mut turn, name, login, role).await?;
     must_have_owner(&mut turn, name).await?;

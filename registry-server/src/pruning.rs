@@ -37,40 +37,48 @@ const BEGUN_LIFE: i64 = 86_400;
 /// Minutes for which counts are kept; the longest look back is two.
 const COUNTED: i64 = 10;
 
-/// What is removed: a name for the log, before when something is of no more use, and a statement about what is older than that (`$1`), of at most
-/// `$2` rows.
-const KINDS: [(&str, fn(i64) -> i64, &str); 6] = [
-    (
-        "counts",
-        |now| now / 60 - COUNTED,
-        "DELETE FROM limits WHERE (subject, span) IN (SELECT subject, span FROM limits WHERE span < $1 LIMIT $2)",
-    ),
-    (
-        "tokens",
-        |now| now - EXPIRED_LIFE,
-        "DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE expires < $1 LIMIT $2)",
-    ),
-    (
-        "one-time codes",
-        |now| now,
-        "DELETE FROM setup_codes WHERE hash IN (SELECT hash FROM setup_codes WHERE expires < $1 LIMIT $2)",
-    ),
-    (
-        "unconfirmed second factors",
-        |now| now - BEGUN_LIFE,
-        "DELETE FROM second_factors WHERE login IN (SELECT login FROM second_factors WHERE confirmed = 0 AND created < $1 LIMIT $2)",
-    ),
+/// Rows of one kind that are removed.
+struct Kind {
+    name: &'static str,
+    /// Before when, now being this, something is of no more use.
+    before: fn(i64) -> i64,
+    /// Removes what is older than `$1`, of that at most `$2` rows.
+    statement: &'static str,
+}
+
+/// All kinds.
+const KINDS: [Kind; 6] = [
+    Kind {
+        name: "counts",
+        before: |now| now / 60 - COUNTED,
+        statement: "DELETE FROM limits WHERE (subject, span) IN (SELECT subject, span FROM limits WHERE span < $1 LIMIT $2)",
+    },
+    Kind {
+        name: "tokens",
+        before: |now| now - EXPIRED_LIFE,
+        statement: "DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE expires < $1 LIMIT $2)",
+    },
+    Kind {
+        name: "one-time codes",
+        before: |now| now,
+        statement: "DELETE FROM setup_codes WHERE hash IN (SELECT hash FROM setup_codes WHERE expires < $1 LIMIT $2)",
+    },
+    Kind {
+        name: "unconfirmed second factors",
+        before: |now| now - BEGUN_LIFE,
+        statement: "DELETE FROM second_factors WHERE login IN (SELECT login FROM second_factors WHERE confirmed = 0 AND created < $1 LIMIT $2)",
+    },
     // A lease below zero says that no upload of it is left; packs go first, since they are found by the publish.
-    (
-        "packs of ended publishes",
-        |now| now - RESULT_LIFE,
-        "DELETE FROM publish_packs WHERE publish IN (SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease < 0 AND created < $1 AND id IN (SELECT publish FROM publish_packs) LIMIT $2)",
-    ),
-    (
-        "ended publishes",
-        |now| now - RESULT_LIFE,
-        "DELETE FROM publishes WHERE id IN (SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease < 0 AND created < $1 AND id NOT IN (SELECT publish FROM publish_packs) LIMIT $2)",
-    ),
+    Kind {
+        name: "packs of ended publishes",
+        before: |now| now - RESULT_LIFE,
+        statement: "DELETE FROM publish_packs WHERE publish IN (SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease < 0 AND created < $1 AND id IN (SELECT publish FROM publish_packs) LIMIT $2)",
+    },
+    Kind {
+        name: "ended publishes",
+        before: |now| now - RESULT_LIFE,
+        statement: "DELETE FROM publishes WHERE id IN (SELECT id FROM publishes WHERE state NOT IN ('open', 'checking') AND lease < 0 AND created < $1 AND id NOT IN (SELECT publish FROM publish_packs) LIMIT $2)",
+    },
 ];
 
 /// When this process looked for rows last.
@@ -89,14 +97,16 @@ impl Pruner {
         if !take_turn(rows, chance::now()?).await? {
             return Ok(());
         }
-        let mut result = worker::tidy(service).await;
-        if result.is_ok() && self.last.is_none_or(|last| last.elapsed() >= PERIOD) {
-            result = prune(rows, chance::now()?).await;
+        // Files may be out of reach where rows are not.
+        let tidied = worker::tidy(service).await;
+        let mut pruned = Ok(());
+        if self.last.is_none_or(|last| last.elapsed() >= PERIOD) {
+            pruned = prune(rows, chance::now()?).await;
             self.last = Some(Instant::now());
         }
         // Given back at once, so that a replica that is ended does not keep the others from it.
         sqlx::query("UPDATE leases SET until = 0 WHERE name = 'pruning'").execute(rows).await?;
-        result
+        tidied.and(pruned)
     }
 }
 
@@ -112,7 +122,7 @@ async fn take_turn(rows: &AnyPool, now: i64) -> Result<bool, Failure> {
 
 /// Removes rows of all kinds.
 async fn prune(rows: &AnyPool, now: i64) -> Result<(), Failure> {
-    for (kind, before, statement) in KINDS {
+    for Kind { name, before, statement } in KINDS {
         let mut removed = 0;
         for _ in 0..PIECES {
             let done = sqlx::query(statement).bind(before(now)).bind(PIECE).execute(rows).await?;
@@ -122,7 +132,7 @@ async fn prune(rows: &AnyPool, now: i64) -> Result<(), Failure> {
             }
         }
         if removed > 0 {
-            tracing::info!(kind, removed, "pruned");
+            tracing::info!(kind = name, removed, "pruned");
         }
     }
     Ok(())

@@ -50,8 +50,8 @@ pub(super) fn run(words: &[String], settings: &Settings, terminal: &Terminal) ->
     Ok(if nothing { Exit::Refused } else { Exit::Done })
 }
 
-/// The most words that a registry is asked about; each is a request.
-const MOST_WORDS: usize = 6;
+/// The most words that a registry is asked about; it looks at no more.
+const MOST_WORDS: usize = 8;
 
 /// What a registry says that it has. Nothing of it is checked before the pack is added.
 struct Elsewhere {
@@ -85,26 +85,19 @@ fn elsewhere(words: &[String], settings: &Settings, terminal: &Terminal) -> Outc
         terminal.warning(&format!("--offline: registry `{}` is not asked", registry.url));
         return Ok(None);
     }
-    let mut packs: Option<Vec<Value>> = None;
     let asked = Api::anonymous(settings, &registry).and_then(|api| {
-        for word in words.iter().take(MOST_WORDS) {
-            let answer = api.ask("GET", &format!("search?per_page=100&q={}", encoded(word)), Body::Nothing)?;
-            let found = answer.get("packs").and_then(Value::as_array).cloned().unwrap_or_default();
-            packs = Some(match packs.take() {
-                None => found,
-                Some(before) => before
-                    .into_iter()
-                    .filter(|pack| found.iter().any(|other| other.get("name") == pack.get("name")))
-                    .collect(),
-            });
-        }
-        Ok(())
+        let words = words.iter().take(MOST_WORDS).map(|word| encoded(word)).collect::<Vec<_>>().join("+");
+        api.ask("GET", &format!("search?per_page=100&q={words}"), Body::Nothing)
     });
-    if let Err(failed) = asked {
-        terminal.warning(&format!("{}; only the packs that come with exo are shown", failed.message));
-        return Ok(None);
-    }
-    Ok(Some(Elsewhere { url: registry.url, packs: packs.unwrap_or_default() }))
+    let answer = match asked {
+        Ok(answer) => answer,
+        Err(failed) => {
+            terminal.warning(&format!("{}; only the packs that come with exo are shown", failed.message));
+            return Ok(None);
+        }
+    };
+    let packs = answer.get("packs").and_then(Value::as_array).cloned().unwrap_or_default();
+    Ok(Some(Elsewhere { url: registry.url, packs }))
 }
 
 /// How well a pack fits all of the words; `None` when one of them is nowhere.

@@ -6,6 +6,7 @@ use crate::arguments::Verify;
 use crate::builtin_packs::Registry;
 use crate::cache::Cache;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::install::agreement::{self, Agreements};
 use crate::install::plan::{self, Instance};
 use crate::install::summary::Summary;
 use crate::install::verification;
@@ -22,6 +23,7 @@ pub(super) fn run(arguments: &Verify, settings: &Settings, terminal: &Terminal) 
             .hint("`exo verify --all` verifies the packs that come with exo"));
     }
     let mut summary = Summary::new(start);
+    let mut agreements = Agreements::default();
     let mut verified: Vec<(PackName, String)> = Vec::new();
     let mut verify = |instances: &[Instance]| -> Outcome<()> {
         let results = verification::verify_all(settings, terminal, &cache, instances, !arguments.no_cache)?;
@@ -29,7 +31,9 @@ pub(super) fn run(arguments: &Verify, settings: &Settings, terminal: &Terminal) 
             let key = (instance.name.clone(), instance.tree.to_string());
             if !verified.contains(&key) {
                 verified.push(key);
-                summary.add(instance, result);
+                let agreement = agreement::judge(instance, &result.verdict)?;
+                agreements.add(instance, &agreement);
+                summary.add(instance, result, &agreement);
             }
         }
         Ok(())
@@ -46,6 +50,7 @@ pub(super) fn run(arguments: &Verify, settings: &Settings, terminal: &Terminal) 
     if arguments.all {
         verify(&plan::embedded(&cache, &Registry::open(settings)?)?)?;
     }
+    agreements.tell(terminal);
     summary.finish();
     for skipped in summary.skipped() {
         terminal.detail(&skipped);

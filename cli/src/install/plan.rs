@@ -4,6 +4,7 @@ mod path_packs;
 mod staleness;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use exo_compiler::diagnostic::codes;
 use exo_compiler::source::SourceFile;
@@ -24,6 +25,7 @@ use crate::install::verdict::Verdict;
 use crate::policy::{NoSource, Offered};
 use crate::project::Project;
 use crate::project::read;
+use crate::registry::Signed;
 use crate::registry::reach::{Place, locked_place, with_urls};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -42,6 +44,8 @@ pub(crate) struct Instance {
     pub(crate) dev_dependencies: BTreeSet<PackName>,
     pub(crate) location: Location,
     pub(crate) locked: LockedPack,
+    /// What the registry's checker signed about it, where the registry was looked at.
+    pub(crate) signed: Option<Arc<Signed>>,
     display_prefix: String,
 }
 
@@ -99,6 +103,7 @@ impl Instance {
                 dependencies: dependencies.clone(),
             },
             dependencies,
+            signed: None,
             display_prefix: String::new(),
         })
     }
@@ -385,6 +390,7 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
         dev_dependencies: manifest.dev_dependencies.iter().map(|entry| entry.name.clone()).collect(),
         location,
         locked: locked.clone(),
+        signed: None,
         display_prefix,
     };
     match (&locked.source, locked.archive, locked.tree) {
@@ -409,7 +415,9 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
             let manifest = manifest_of(&tree, locked)?;
             let folder = Tree::folder_of(cache, &digest);
             let location = Location::Tree { folder, digest: digest.to_string() };
-            Ok(made(digest, &manifest, location, format!("{}/", locked.name)))
+            let signed = registry.get(&locked.name, &locked.version).map(|pack| pack.signed());
+            let signed = signed.transpose()?.flatten();
+            Ok(Instance { signed, ..made(digest, &manifest, location, format!("{}/", locked.name)) })
         }
         (LockedSource::Builtin | LockedSource::Registry(_), _, _) => {
             Err(Failure::refused(format!("`{}` is locked from `{}` without its digests", locked.name, locked.source))

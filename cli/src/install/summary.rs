@@ -6,6 +6,7 @@ use exo_compiler::pipeline;
 use serde_json::{Value, json};
 
 use crate::failure::count;
+use crate::install::agreement::Agreement;
 use crate::install::plan::Instance;
 use crate::install::verification::Verified;
 
@@ -21,6 +22,8 @@ struct Row {
     skipped: Vec<String>,
     cached: bool,
     took: Duration,
+    /// How it compares with the verdict that a registry signed.
+    agreement: Option<&'static str>,
 }
 
 /// What one pack asks to be trusted with.
@@ -55,7 +58,7 @@ impl Summary {
         Summary { rows: Vec::new(), start, took: Duration::ZERO }
     }
 
-    pub(crate) fn add(&mut self, instance: &Instance, result: &Verified) {
+    pub(crate) fn add(&mut self, instance: &Instance, result: &Verified, agreement: &Agreement) {
         let verdict = &result.verdict;
         self.rows.push(Row {
             name: instance.name.to_string(),
@@ -69,6 +72,7 @@ impl Summary {
             skipped: verdict.skipped.clone(),
             cached: result.cached,
             took: result.took,
+            agreement: agreement.word(),
         });
     }
 
@@ -143,7 +147,7 @@ impl Summary {
             json!({
                 "name": row.name, "version": row.version, "source": row.source, "claims": row.claims,
                 "tests": row.tests, "instructions": row.instructions, "waived": row.waived, "raw_c": row.raw_c,
-                "skipped": row.skipped, "cached": row.cached, "milliseconds": row.took.as_millis() as u64,
+                "skipped": row.skipped, "registry_verdict": row.agreement, "cached": row.cached, "milliseconds": row.took.as_millis() as u64,
             })
         });
         json!({

@@ -78,6 +78,17 @@ impl Subject {
         }
     }
 
+    /// The same, by the checker that runs: the answer says who gives it, whoever asked.
+    pub(crate) fn checked_here(&self) -> Self {
+        let Subject { pack, version, tree, dependencies, .. } = self;
+        Subject { format: self.format, ..Subject::new(pack, version, tree, dependencies.clone()) }
+    }
+
+    /// The checker as a signed verdict names it: its version, and the digest of its source text.
+    pub(crate) fn checker_named(&self) -> String {
+        format!("{} {}", self.checker, self.checker_digest)
+    }
+
     /// The name of the verdict in the cache.
     fn key(&self) -> Outcome<String> {
         let text =

@@ -157,7 +157,7 @@ fn examine(
         return Ok(refused(request, "its modules were refused".into(), &report.diagnostics));
     }
     let mut verdict = Verdict {
-        subject: request.subject.clone(),
+        subject: request.subject.checked_here(),
         claims: Vec::new(),
         tests: 0,
         procs: report.procs,

@@ -262,9 +262,13 @@ impl Client {
         self.trust.check_inclusion(name, entry, &proof).map_err(|refusal| self.disbelief(&refusal))
     }
 
-    /// What the registry's own checker found about a version, as it signed it; `None` where it has not checked.
+    /// What the registry's own checker found about a version, as it signed it; `None` where it has not checked, and
+    /// offline where that was not seen before.
     pub(crate) fn verdict(&self, name: &PackName, entry: &VersionEntry) -> Outcome<Option<Verdict>> {
         let Some(digest) = &entry.verdict else { return Ok(None) };
+        if self.offline && !self.objects.join(digest.to_string()).is_file() {
+            return Ok(None);
+        }
         let bytes = self.object("a verdict", &layout::verdict(digest), digest, LARGE)?;
         let unsound = |why: VerdictRefusal| {
             let why = match why {

@@ -42,15 +42,44 @@ fn name() -> PackName {
     PackName::parse("a").unwrap()
 }
 
+/// What a checker says of the pack.
+fn verdict(entry: &VersionEntry) -> Verdict {
+    Verdict {
+        registry: "packs.example".into(),
+        name: name(),
+        version: entry.version.clone(),
+        archive: entry.archive,
+        tree: entry.tree,
+        exo: Version::new(0, 1, 0),
+        checker: "1".into(),
+        solver: "z3".into(),
+        dependencies: BTreeMap::new(),
+        checked: 5,
+        claims: vec![],
+        tests: 0,
+        instructions: vec![],
+        targets: vec![],
+        waived: vec![],
+        raw_c: None,
+        procs: vec![],
+        claimed_procs: vec![],
+    }
+}
+
 impl Site {
     fn new() -> Self {
+        Self::checked(None)
+    }
+
+    /// With a verdict that a key signed.
+    fn checked(signer: Option<&SecretKey>) -> Self {
         let text = "[pack]\nname = \"a\"\nversion = \"1.0.0\"\nkind = \"schedule\"\n";
         let files = BTreeMap::from([
             (MANIFEST_FILE.to_string(), text.as_bytes().to_vec()),
             ("src/lib.exo".to_string(), b"x = 1\n".to_vec()),
         ]);
         let built = archive::build(&PackFiles { files }, &Limits::default()).unwrap();
-        let entry = VersionEntry {
+        let mut entry = VersionEntry {
             version: Version::new(1, 0, 0),
             kind: PackKind::Schedule,
             published: 5,
@@ -72,6 +101,8 @@ impl Site {
             quarantined: None,
             log: 0,
         };
+        let signed = signer.map(|signer| verdict(&entry).sign(signer).unwrap().to_bytes().unwrap());
+        entry.verdict = signed.as_ref().map(|bytes| Sha256::of(bytes));
         let pack = PackEntry {
             name: name(),
             created: 5,
@@ -98,6 +129,9 @@ impl Site {
             site.write(&object.path, &object.bytes);
         }
         site.write(&layout::blob(&built.sha256), &built.bytes);
+        if let Some(bytes) = signed {
+            site.write(&layout::verdict(&Sha256::of(&bytes)), &bytes);
+        }
         let root = Root {
             registry: "packs.example".into(),
             version: 1,
@@ -105,7 +139,7 @@ impl Site {
             threshold: 1,
             root_keys: vec![key(1).public()],
             index_keys: vec![key(2).public()],
-            verdict_keys: vec![],
+            verdict_keys: vec![key(3).public()],
         };
         site.write("v1/root/1.json", &root.sign(&[&key(1)]).unwrap().to_bytes().unwrap());
         let leaf = site.entry.publish_leaf(&name()).to_bytes();
@@ -252,6 +286,36 @@ fn a_damaged_tile_names_the_registry_and_what_to_do() {
     let good = std::fs::read(site.folder.path().join("site").join(&tile)).unwrap();
     site.write(&tile, good.get(1..).unwrap());
     site.refuses(&format!("registry `{}`: its log cannot be read: ", site.url()), "another mirror");
+}
+
+#[test]
+fn a_verdict_counts_by_the_key_of_verdicts_only() {
+    let asked = |site: &Site, offline| {
+        let packs = packs_of(&Arc::new(site.open(offline, None).unwrap()), &name()).unwrap();
+        packs[0].signed().map(|signed| signed.map(|signed| signed.verdict.checker.clone()))
+    };
+    let site = Site::checked(Some(&key(3)));
+    assert_eq!(asked(&site, false).unwrap().as_deref(), Some("1"));
+    assert_eq!(asked(&site, true).unwrap().as_deref(), Some("1"), "it is in the cache");
+    let place = layout::verdict(&site.entry.verdict.unwrap());
+    let good = std::fs::read(site.folder.path().join("site").join(&place)).unwrap();
+    site.write(&place, &String::from_utf8(good).unwrap().replace("\\\"tests\\\":0", "\\\"tests\\\":9").into_bytes());
+    site.forget_objects();
+    let failed = asked(&site, false).unwrap_err();
+    assert!(failed.message.contains("was asked for"), "{}", failed.message);
+    std::fs::remove_file(site.folder.path().join("site").join(&place)).unwrap();
+    assert!(asked(&site, false).unwrap_err().message.contains("lacks `v1/verdict/"));
+    assert_eq!(asked(&Site::new(), false).unwrap(), None);
+    // Neither the key of pointers, nor that of roots, nor a stranger's.
+    for other in [1, 2, 9] {
+        let failed = asked(&Site::checked(Some(&key(other))), false).unwrap_err();
+        assert!(
+            failed.message.contains("the verdict on `a 1.0.0`: no key of the registry signed it"),
+            "{}",
+            failed.message
+        );
+        assert_eq!(failed.code, Some(codes::DIGEST));
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Verdicts: what a registry's own checker found about a version, signed by a verdict key of the root.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::envelope::Envelope;
@@ -29,8 +31,15 @@ pub struct Verdict {
     pub tree: Blake3,
     /// The version of exo that checked.
     pub exo: Version,
-    /// The checker's own version, by which a client knows whether its verdict must be equal.
+    /// The checker's own version and the digest of its source text. With `exo` and `solver` a client knows by it whether its verdict
+    /// must be equal.
     pub checker: String,
+    /// Name and version of the solver; empty in verdicts of registries that did not say.
+    #[serde(default)]
+    pub solver: String,
+    /// The tree digests of the packs that it was checked with, by name.
+    #[serde(default)]
+    pub dependencies: BTreeMap<PackName, Blake3>,
     /// When it was checked.
     pub checked: u64,
     /// The proven claims, `algorithm -> schedule`.
@@ -48,6 +57,9 @@ pub struct Verdict {
     pub raw_c: Option<Blake3>,
     /// The checked procs with the digests of their printed text.
     pub procs: Vec<(String, String)>,
+    /// The digests of the procs that the claims produced.
+    #[serde(default)]
+    pub claimed_procs: Vec<String>,
 }
 
 /// Why a verdict says nothing about a version.
@@ -128,6 +140,8 @@ mod tests {
             tree: entry.tree,
             exo: Version::new(0, 1, 0),
             checker: "1".into(),
+            solver: "z3 4".into(),
+            dependencies: BTreeMap::from([(PackName::parse("std").unwrap(), Blake3::of(b"std"))]),
             checked: 5,
             claims: vec!["a -> b".into()],
             tests: 1,
@@ -136,9 +150,16 @@ mod tests {
             waived: vec![],
             raw_c: None,
             procs: vec![("p".into(), "00".into())],
+            claimed_procs: vec!["01".into()],
         };
         let bytes = verdict.sign(&checker).unwrap().to_bytes().unwrap();
         assert_eq!(Verdict::read(&bytes, &root, name, entry).unwrap(), verdict);
+        // Those of before said neither solver nor dependencies.
+        let text = serde_json::to_string(&verdict).unwrap();
+        let (before, _) = text.split_once(",\"solver\"").unwrap();
+        let (_, after) = text.split_once("}").unwrap();
+        let old: Verdict = serde_json::from_str(&format!("{before}{after}")).unwrap();
+        assert_eq!((old.solver.as_str(), old.dependencies.len(), old.claims.len()), ("", 0, 1));
         let other = Verdict::read(&bytes, &root, name, &shard.versions[1]).unwrap_err();
         assert_eq!(other, VerdictRefusal::OtherSubject { field: "version" });
         let moved = Root { registry: "other".into(), ..root.clone() };

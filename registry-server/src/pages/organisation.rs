@@ -26,6 +26,10 @@ struct Member {
 }
 
 impl Member {
+    fn is_owner(&self) -> bool {
+        self.role == Role::Owner
+    }
+
     /// The role that a button gives instead.
     const fn other(&self) -> Role {
         match self.role {

@@ -272,6 +272,16 @@ impl Shown {
     }
 }
 
+/// Whether what is in a version may be shown: administrators have to judge one in quarantine, and nobody else should take anything
+/// from it.
+fn may_be_read(visitor: &Visitor, name: &PackName, entry: &VersionEntry) -> Result<(), ApiError> {
+    if entry.quarantined.is_none() {
+        return Ok(());
+    }
+    let held = format!("`{name} {}` is in quarantine: its files are not shown", entry.version);
+    visitor.caller.as_ref().ok_or_else(|| ApiError::forbidden(held))?.must_administer(None)
+}
+
 /// What all pages of a pack have.
 struct Whole<'a> {
     frame: &'a Frame,
@@ -292,12 +302,8 @@ pub(super) async fn show(
     let Query(asked) = asked.unwrap_or_default();
     let registry = &service.registry;
     let pack = Shown::load(registry, &name, tab, asked.version.as_deref(), visitor.caller.as_ref()).await?;
-    if pack.entry.quarantined.is_some() && matches!(tab, Tab::Sources | Tab::Compare) {
-        // Administrators have to judge it; nobody else should take anything from it.
-        let caller = visitor.caller.as_ref();
-        let held =
-            ApiError::forbidden(format!("`{name} {}` is in quarantine: its files are not shown", pack.entry.version));
-        caller.ok_or(held)?.must_administer(None)?;
+    if matches!(tab, Tab::Sources | Tab::Checks) {
+        may_be_read(&visitor, &name, &pack.entry)?;
     }
     let whole = Whole { frame: &visitor.frame, pack: &pack };
     match tab {
@@ -307,7 +313,7 @@ pub(super) async fn show(
         Tab::Dependants => neighbours::dependants(registry, whole).await,
         Tab::Checks => checks::page(registry, whole).await,
         Tab::Sources => sources::page(registry, whole, file).await,
-        Tab::Compare => compare::page(registry, whole, &asked).await,
+        Tab::Compare => compare::page(registry, whole, &asked, &visitor).await,
         Tab::Manage => manage::page(&service, &visitor, whole, None, &manage::Filled::default()).await,
     }
 }

@@ -30,12 +30,24 @@ const WALL: u64 = 180;
 /// Bytes of answer that are read.
 const LONGEST_ANSWER: u64 = 64 << 20;
 
+/// Which checker looked, and at what besides the pack, as the process says.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Subject {
+    pub(crate) exo: String,
+    pub(crate) checker: String,
+    pub(crate) checker_digest: String,
+    pub(crate) solver: String,
+    pub(crate) dependencies: BTreeMap<String, String>,
+}
+
 /// What the process found; the other fields of its answer are its own.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Found {
+    pub(crate) subject: Subject,
     pub(crate) claims: Vec<String>,
     pub(crate) tests: u64,
     pub(crate) procs: Vec<(String, String)>,
+    pub(crate) claimed_procs: Vec<String>,
     pub(crate) instructions: Vec<String>,
     pub(crate) targets: Vec<String>,
     pub(crate) waived: Vec<String>,

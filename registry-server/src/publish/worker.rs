@@ -3,9 +3,11 @@
 //! A publish is leased, not taken: when its worker dies, the lease runs out and another one starts over. Nothing is visible before
 //! the one transaction at the end, so starting over is safe.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use exo_index::digest::Sha256;
+use exo_index::name::PackName;
 use exo_index::registry::layout;
 use exo_index::registry::log::leaf::Leaf;
 use exo_index::registry::verdict::Verdict;
@@ -179,14 +181,21 @@ async fn findings(service: &Service, publish: &Publish) -> Result<Findings, NoVe
 
 /// Signs what was found about a pack.
 fn verdict(service: &Service, pack: &Examined, found: &Found, now: i64) -> Result<Vec<u8>, Failure> {
+    let subject = &found.subject;
+    let mut dependencies = BTreeMap::new();
+    for (name, tree) in &subject.dependencies {
+        dependencies.insert(PackName::parse(name)?, tree.parse()?);
+    }
     let verdict = Verdict {
         registry: service.registry.origin.clone(),
         name: pack.declared.name.clone(),
         version: pack.declared.version.clone(),
         archive: pack.declared.sha256,
         tree: pack.tree,
-        exo: Version::parse(env!("CARGO_PKG_VERSION"))?,
-        checker: format!("exo {}", env!("CARGO_PKG_VERSION")),
+        exo: Version::parse(&subject.exo)?,
+        checker: format!("{} {}", subject.checker, subject.checker_digest),
+        solver: subject.solver.clone(),
+        dependencies,
         checked: unsigned(now),
         claims: found.claims.clone(),
         tests: found.tests,
@@ -195,6 +204,7 @@ fn verdict(service: &Service, pack: &Examined, found: &Found, now: i64) -> Resul
         waived: found.waived.clone(),
         raw_c: found.raw_c_digest.as_deref().map(str::parse).transpose()?,
         procs: found.procs.clone(),
+        claimed_procs: found.claimed_procs.clone(),
     };
     Ok(verdict.sign(&service.registry.keys.verdict)?.to_bytes()?)
 }

@@ -98,6 +98,8 @@ pub(crate) fn life(server: &Server) {
             &json!({ "login": "ada", "password": "wrong password", "totp": authenticator.codes[1] }),
         )
         .is(401);
+    // A minute passes.
+    server.change_rows("DELETE FROM limits");
     login(server, Some(&authenticator.codes[0])).is(403);
     login(server, Some(&authenticator.codes[1])).is(200);
     assert_eq!(login(server, Some(&authenticator.codes[1])).is(403).json()["error"]["code"], "second-factor");
@@ -167,9 +169,10 @@ fn a_stolen_session_makes_no_token() {
     let (authenticator, recovery) = enrol(&server, &session);
     let token = json!({ "name": "t", "rights": ["yank"], "packs": ["*"], "expires_days": 1 }).to_string();
     let password = json!({ "old": PASSWORD, "new": "another long password" }).to_string();
-    let acts: [(&str, &str, &str, u16); 4] = [
+    let acts: [(&str, &str, &str, u16); 5] = [
         ("POST", "/api/v1/tokens", &token, 201),
         ("DELETE", "/api/v1/packs/base/owners/eve", "", 204),
+        ("PUT", "/api/v1/organisations/lab/members/eve", r#"{"role": "publisher"}"#, 204),
         ("DELETE", "/api/v1/organisations/lab/members/eve", "", 204),
         ("PUT", "/api/v1/account/password", &password, 204),
     ];
@@ -178,7 +181,7 @@ fn a_stolen_session_makes_no_token() {
     let age = || server.change_rows("UPDATE tokens SET expires = expires - 700 WHERE session = 1");
     assert!(age() >= 1);
     for ((method, path, body, status), code) in
-        acts.into_iter().zip([&authenticator.codes[1], &recovery[0], &recovery[1], &recovery[2]])
+        acts.into_iter().zip([&authenticator.codes[1], &recovery[0], &recovery[1], &recovery[2], &recovery[3]])
     {
         let send = |code: &str| {
             let headers = [("exo-code", code)];
@@ -353,4 +356,35 @@ fn with_cookie_of(server: &Server, code: &str) -> String {
     let body = format!("form_token={token}&code={code}");
     let answer = form(server, "/sign-in/code", &format!("{before}; {half}"), &body).is(303);
     answer.headers["set-cookie"].split(';').next().unwrap().to_owned()
+}
+
+/// The key that seals second factors goes with a backup; a backup of before there were any restores as it always did.
+#[test]
+fn a_second_factor_comes_back_from_a_backup() {
+    let mut server = Server::start();
+    let (authenticator, recovery) = enrol(&server, &server.account("ada"));
+    let folder = tempfile::tempdir().unwrap();
+    let backup = folder.path().join("backup");
+    server.operate("backup", &[backup.to_str().unwrap()]);
+    server.kill();
+    let restored = |name: &str| {
+        let place = std::sync::Arc::new(tempfile::tempdir_in(folder.path()).unwrap());
+        operate_on(place.path(), &[], "restore", &[backup.to_str().unwrap()])
+            .unwrap_or_else(|said| panic!("{name}: {said}"));
+        Server::start_on(place, Vec::new())
+    };
+    let again = restored("whole");
+    login(&again, None).is(403);
+    login(&again, Some(&authenticator.codes[1])).is(200);
+    login(&again, Some(&recovery[0])).is(200);
+    let list = backup.join("backup.json");
+    let mut contents: Value = serde_json::from_slice(&std::fs::read(&list).unwrap()).unwrap();
+    for path in ["keys/sealing.key", "rows/sealing.jsonl", "rows/second_factors.jsonl", "rows/recovery_codes.jsonl"] {
+        assert!(contents["files"].as_object_mut().unwrap().remove(path).is_some(), "{path}");
+        std::fs::remove_file(backup.join(path)).unwrap();
+    }
+    std::fs::write(&list, contents.to_string()).unwrap();
+    let old = restored("old");
+    login(&old, None).is(200);
+    enrol(&old, &old.login("ada"));
 }

@@ -61,8 +61,13 @@ impl Server {
     }
 
     pub(crate) fn start_on(folder: std::sync::Arc<TempDir>, variables: Variables) -> Self {
+        Self::start_with(folder, variables, binary())
+    }
+
+    /// A server that has packs checked by some program.
+    pub(crate) fn start_with(folder: std::sync::Arc<TempDir>, variables: Variables, exo: &Path) -> Self {
         let mut command = Command::new(program());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--exo"]).arg(binary()).arg("--data").arg(folder.path());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--exo"]).arg(exo).arg("--data").arg(folder.path());
         let mut child = command
             .envs(variables.iter().cloned())
             .stdout(Stdio::piped())

@@ -104,7 +104,10 @@ pub(super) async fn page(registry: &Registry, whole: Whole<'_>) -> Result<Respon
         modules: findings.c_modules.iter().map(module).collect(),
         skipped: findings.skipped.clone(),
         word: verdict.zip(pack.entry.verdict).map(|(verdict, digest)| Word {
-            checker: verdict.checker,
+            checker: match verdict.solver.is_empty() {
+                true => format!("exo {}", verdict.exo),
+                false => format!("exo {}, {}", verdict.exo, verdict.solver),
+            },
             checked: format::time(signed(verdict.checked)),
             tests: verdict.tests,
             procs: verdict.procs.len(),

@@ -7,8 +7,8 @@ use exo_index::registry::shard::VersionEntry;
 use super::super::difference::{Difference, difference};
 use super::super::render;
 use super::super::trouble::PageError;
-use super::super::visitor::Frame;
-use super::{Asked, Shown, Whole, asked_for};
+use super::super::visitor::{Frame, Visitor};
+use super::{Asked, Shown, Whole, asked_for, may_be_read};
 use crate::contents;
 use crate::registry::Registry;
 
@@ -29,7 +29,12 @@ fn before<'s>(pack: &'s Shown, entry: &'s VersionEntry) -> &'s VersionEntry {
     pack.shard.versions.iter().rev().find(|other| other.version < entry.version).unwrap_or(entry)
 }
 
-pub(super) async fn page(registry: &Registry, whole: Whole<'_>, asked: &Asked) -> Result<Response, PageError> {
+pub(super) async fn page(
+    registry: &Registry,
+    whole: Whole<'_>,
+    asked: &Asked,
+    visitor: &Visitor,
+) -> Result<Response, PageError> {
     let pack = whole.pack;
     let to = match &asked.to {
         Some(version) => asked_for(&pack.shard, version)?,
@@ -39,6 +44,9 @@ pub(super) async fn page(registry: &Registry, whole: Whole<'_>, asked: &Asked) -
         Some(version) => asked_for(&pack.shard, version)?,
         None => before(pack, to),
     };
+    for entry in [from, to] {
+        may_be_read(visitor, pack.name(), entry)?;
+    }
     let (old, new) = (contents::files(registry, from).await?, contents::files(registry, to).await?);
     let difference = tokio::task::spawn_blocking(move || difference(&old.files, &new.files)).await?;
     render(&Compare {
