@@ -23,6 +23,7 @@ use crate::configuration::{Export, Init, Place, User};
 use crate::database;
 use crate::failure::{Failure, counted};
 use crate::index;
+use crate::quarantine;
 use crate::registry::Registry;
 use crate::second_factor;
 use crate::served_log;
@@ -270,7 +271,11 @@ pub(crate) async fn export_static(arguments: &Export) -> Result<(), Failure> {
     let registry = Registry::open(&arguments.place, None).await?;
     let (pointer, _) = latest(&registry).await?;
     let note = registry.blobs.need(layout::LATEST).await?;
-    let paths = reachable(&registry, &pointer).await?;
+    let mut paths = reachable(&registry, &pointer).await?;
+    // What is in quarantine is given to nobody, by no way.
+    for archive in quarantine::archives(&mut *registry.rows.acquire().await?).await? {
+        paths.remove(&layout::blob(&archive));
+    }
     let folder = StaticFolder::new(&arguments.folder);
     for path in &paths {
         folder.write(path, &registry.blobs.need(path).await?)?;

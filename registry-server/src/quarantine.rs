@@ -2,6 +2,7 @@
 //!
 //! The shard says so in a field of its own; for clients that do not know it the version is yanked too, so that they do not choose it.
 
+use exo_index::digest::Sha256;
 use exo_index::name::PackName;
 use exo_index::registry::log::leaf::{Event, Leaf};
 use exo_index::registry::shard::{VersionEntry, Withdrawal};
@@ -88,22 +89,36 @@ pub(crate) fn as_served(mut entry: VersionEntry) -> VersionEntry {
     entry
 }
 
-/// The versions in quarantine, with the reason.
-///
-/// # Errors
-/// The database cannot be read.
-pub(crate) async fn all(rows: &mut sqlx::AnyConnection) -> Result<Vec<(PackName, Version, String)>, Failure> {
+/// The versions in quarantine.
+async fn held(rows: &mut sqlx::AnyConnection) -> Result<Vec<(PackName, VersionEntry)>, Failure> {
     let query = "SELECT name, entry FROM versions WHERE entry LIKE '%\"quarantined\":%' ORDER BY name, version";
     let mut held = Vec::new();
     for row in sqlx::query(query).fetch_all(rows).await? {
         let entry: VersionEntry = serde_json::from_str(&row.try_get::<String, _>("entry")?)?;
         // A description may hold the word.
-        if let Some(why) = entry.quarantined {
-            let name = PackName::parse(&row.try_get::<String, _>("name")?)?;
-            held.push((name, entry.version, why.reason.unwrap_or_default()));
+        if entry.quarantined.is_some() {
+            held.push((PackName::parse(&row.try_get::<String, _>("name")?)?, entry));
         }
     }
     Ok(held)
+}
+
+/// The versions in quarantine, with the reason.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn all(rows: &mut sqlx::AnyConnection) -> Result<Vec<(PackName, Version, String)>, Failure> {
+    let reason = |entry: &VersionEntry| entry.quarantined.as_ref().and_then(|why| why.reason.clone());
+    let held = held(rows).await?.into_iter();
+    Ok(held.map(|(name, entry)| (name, entry.version.clone(), reason(&entry).unwrap_or_default())).collect())
+}
+
+/// Their archives.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn archives(rows: &mut sqlx::AnyConnection) -> Result<Vec<Sha256>, Failure> {
+    Ok(held(rows).await?.into_iter().map(|(_, entry)| entry.archive).collect())
 }
 
 /// Refuses the archive of a version in quarantine.

@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS recovery_codes (login TEXT NOT NULL, hash TEXT NOT NU
 CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY, entry TEXT NOT NULL, shard TEXT NOT NULL, kind TEXT NOT NULL, description TEXT NOT NULL, keywords TEXT NOT NULL, targets TEXT NOT NULL, version TEXT NOT NULL, updated BIGINT NOT NULL, downloads BIGINT NOT NULL, verified BIGINT NOT NULL);
 CREATE INDEX IF NOT EXISTS packs_by_update ON packs (updated);
 CREATE INDEX IF NOT EXISTS packs_by_downloads ON packs (downloads);
+CREATE INDEX IF NOT EXISTS packs_by_version ON packs (name, version, downloads);
 CREATE TABLE IF NOT EXISTS owners (name TEXT NOT NULL, login TEXT NOT NULL, PRIMARY KEY (name, login));
 CREATE TABLE IF NOT EXISTS organisations (name TEXT PRIMARY KEY, created BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS verified_organisations (name TEXT PRIMARY KEY, at BIGINT NOT NULL);
@@ -21,6 +22,7 @@ CREATE INDEX IF NOT EXISTS dependencies_by_target ON dependencies (dependency);
 CREATE TABLE IF NOT EXISTS advisories (id TEXT PRIMARY KEY, name TEXT NOT NULL, entry TEXT NOT NULL, published BIGINT NOT NULL, changed BIGINT NOT NULL, withdrawn BIGINT NOT NULL);
 CREATE INDEX IF NOT EXISTS advisories_by_name ON advisories (name);
 CREATE TABLE IF NOT EXISTS reports (id TEXT PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, login TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL, at BIGINT NOT NULL, closed_by TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS dependencies_by_both_ends ON dependencies (dependency, name, version, requirement);
 CREATE TABLE IF NOT EXISTS downloads (name TEXT NOT NULL, version TEXT NOT NULL, day BIGINT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (name, version, day));
 CREATE TABLE IF NOT EXISTS log (position BIGINT PRIMARY KEY, leaf TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS audit (id TEXT PRIMARY KEY, at BIGINT NOT NULL, login TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL);

@@ -146,6 +146,7 @@ fn statement(
             let reason = said.reason.as_deref().map(|reason| format!(": {}", shown(reason))).unwrap_or_default();
             format!("`{title}` was {word} already{reason}")
         };
+        against.extend(entry.quarantined.as_ref().map(|held| said("put in quarantine", held)));
         against.extend(entry.yanked.as_ref().map(|yanked| said("yanked", yanked)));
         against.extend(shard.pack.deprecated.as_ref().map(|deprecated| said("deprecated", deprecated)));
         let advisories = shard.pack.advisories.iter().filter(|advisory| advisory.versions.matches(&entry.version));

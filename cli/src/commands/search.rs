@@ -56,27 +56,12 @@ pub(super) fn run(arguments: &Search, settings: &Settings, terminal: &Terminal) 
     Ok(if nothing { Exit::Refused } else { Exit::Done })
 }
 
-/// What was looked for, as a phrase.
-fn asked_for(arguments: &Search) -> String {
-    let about = (!arguments.words.is_empty()).then(|| format!("about {}", arguments.words.join(" ")));
-    let kind = arguments.kind.map(|kind| format!("of kind {}", word(kind)));
-    let target = arguments.target.as_ref().map(|target| format!("for the target {target}"));
-    [about, kind, target].into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn word(kind: Kind) -> String {
-    kind.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
-}
-
-/// Whether a pack is of the kind that is asked for, and made for the target: it is that target, or depends on it.
-fn fits(pack: &RegistryPack, arguments: &Search) -> bool {
-    let of_kind = arguments.kind.is_none_or(|wanted| word(wanted) == kind(pack));
-    let needs = |target: &String| pack.manifest.dependencies.iter().any(|needed| needed.name.as_str() == target);
-    of_kind && arguments.target.as_ref().is_none_or(|target| pack.name().as_str() == target || needs(target))
-}
-
-/// The most words that a registry is asked about; each is a request.
-const MOST_WORDS: usize = 6;
+    let mut query = String::new();
+    query.extend(arguments.kind.map(|kind| format!("&kind={}", word(kind))));
+    query.extend(arguments.target.as_ref().map(|target| format!("&target={}", encoded(target))));
+    let words = arguments.words.iter().take(MOST_WORDS).map(|word| encoded(word)).collect::<Vec<_>>().join("+");
+    let asked = Api::anonymous(settings, &registry).and_then(|api| {
+        api.ask("GET", &format!("search?per_page=100&q={words}{query}"), Body::Nothing)
 
 /// What a registry says that it has. Nothing of it is checked before the pack is added.
 struct Elsewhere {
@@ -115,6 +100,7 @@ fn elsewhere(arguments: &Search, settings: &Settings, terminal: &Terminal) -> Ou
         terminal.warning(&format!("--offline: registry `{}` is not asked", registry.url));
         return Ok(None);
     }
+<<<<<<< HEAD
     let mut filter = String::new();
     filter.extend(arguments.kind.map(|kind| format!("&kind={}", word(kind))));
     filter.extend(arguments.target.as_ref().map(|target| format!("&target={}", encoded(target))));
@@ -133,12 +119,21 @@ fn elsewhere(arguments: &Search, settings: &Settings, terminal: &Terminal) -> Ou
             });
         }
         Ok(())
+=======
+    let asked = Api::anonymous(settings, &registry).and_then(|api| {
+        let words = words.iter().take(MOST_WORDS).map(|word| encoded(word)).collect::<Vec<_>>().join("+");
+        api.ask("GET", &format!("search?per_page=100&q={words}"), Body::Nothing)
+>>>>>>> main
     });
-    if let Err(failed) = asked {
-        terminal.warning(&format!("{}; only the packs that come with exo are shown", failed.message));
-        return Ok(None);
-    }
-    Ok(Some(Elsewhere { url: registry.url, packs: packs.unwrap_or_default() }))
+    let answer = match asked {
+        Ok(answer) => answer,
+        Err(failed) => {
+            terminal.warning(&format!("{}; only the packs that come with exo are shown", failed.message));
+            return Ok(None);
+        }
+    };
+    let packs = answer.get("packs").and_then(Value::as_array).cloned().unwrap_or_default();
+    Ok(Some(Elsewhere { url: registry.url, packs }))
 }
 
 /// How well a pack fits all of the words; `None` when one of them is nowhere.

@@ -18,9 +18,13 @@ import time
 import load
 import registries
 import replicas
+import search
 
 CONNECTIONS = 16
 AT_ONCE = 32
+# Packs that are searched, and how often.
+SEARCHED = 100_000
+ROUNDS = 20
 
 
 class Measure:
@@ -73,6 +77,7 @@ class Measures:
         self.publish = Measure("publish, one by one, median", "ms", "less", 150)
         self.publish_worst = Measure("publish, one by one, 99th percentile", "ms", "less", 500)
         self.at_once = Measure(f"publish, {AT_ONCE} at once", "packages/s", "more")
+        self.search = Measure(f"search over {SEARCHED} packs, 95th percentile", "ms", "less", 50)
         self.size = Measure("program, without symbols", "MiB", "less", 25)
 
     def all(self):
@@ -230,6 +235,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="exo-servers-") as folder:
         folder = pathlib.Path(folder)
         checker = measured(folder, options, measures)
+        progress("search")
+        server, taken = search.times(folder / "search", options, SEARCHED, ROUNDS)
+        measures.search.add(server, load.percentile(taken, 0.95))
         progress("two replicas")
         lost, doubled, seconds = replicas.lost_and_doubled(folder / "replicas", options, AT_ONCE)
     misses = [miss for measure in measures.all() for miss in measure.misses()]

@@ -21,6 +21,7 @@ mod publishing;
 mod quarantine;
 mod refusals;
 mod scopes;
+mod searching;
 mod second_factor;
 mod second_factor_in_browser;
 mod sending;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::client;
+use crate::searching::comes_to_find;
 use crate::server::{Pack, Server, Variables, operate_on};
 
 const RIGHTS: [&str; 2] = ["publish-new", "publish-update"];
@@ -38,6 +39,7 @@ pub(crate) fn comes_back(variables: Variables) {
     let believed = client::trust(&restored, Some(believed));
     client::check(&restored, &believed, "base");
     restored.login("ada");
+    comes_to_find(&restored, "q=base", &["base"]);
     assert_eq!(restored.publish(&token, &[Pack::new("base", "1.0.1")])["state"], "published");
     assert_eq!(client::check(&restored, &client::trust(&restored, Some(believed)), "base").0.versions.len(), 2);
     let again = operate_on(empty.path(), &variables, "restore", &[text(&backup)]).unwrap_err();

@@ -11,6 +11,7 @@ use crate::client;
 use crate::operations::comes_back;
 use crate::organisations;
 use crate::publishing::life_of_a_pack;
+use crate::searching::is_searched;
 use crate::second_factor;
 use crate::server::{Pack, Server, in_database};
 
@@ -76,6 +77,12 @@ impl Drop for Cluster {
 fn is_root() -> bool {
     // The owner of this process's own folder in /proc is its user.
     std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0
+}
+
+#[test]
+fn packs_are_found_on_postgres() {
+    let cluster = Cluster::start();
+    is_searched(in_database(cluster.url()));
 }
 
 #[test]

@@ -62,6 +62,10 @@ fn what_is_in_quarantine_is_neither_chosen_nor_downloaded() {
         mirror.path().join(&blob[1..]).exists()
     };
     assert!(!copied(&[]));
+    let exported = tempfile::tempdir().unwrap();
+    let export = || server.operate("export-static", &[exported.path().to_str().unwrap()]);
+    export();
+    assert!(exported.path().join("v1/latest").exists() && !exported.path().join(&blob[1..]).exists());
 
     // Who has it goes on, and is warned; who has the lockfile only does not get it.
     let warning = "`base 1.1.0` is locked, and is in quarantine: it copies files out; `exo update base`";
@@ -114,6 +118,8 @@ fn what_is_in_quarantine_is_neither_chosen_nor_downloaded() {
     server.send("DELETE", PLACE, &root, b"").is(204);
     server.get(&blob).is(200);
     assert!(copied(&[]));
+    export();
+    assert!(exported.path().join(&blob[1..]).exists());
     user.run(&["update"]).exits(0);
     assert!(user.read("work/Exo.lock").contains("1.1.0"));
     assert!(!user.run(&["install"]).exits(0).stderr.contains("quarantine"));

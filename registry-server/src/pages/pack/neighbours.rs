@@ -58,10 +58,11 @@ pub(super) async fn dependencies(service: &Service, whole: Whole<'_>) -> Result<
 }
 
 pub(super) async fn dependants(registry: &Registry, whole: Whole<'_>) -> Result<Response, PageError> {
-    // Of each pack its newest version counts.
+    // Of each pack its newest version counts. What is shown of it is read for those on the page only: the others are sorted by an index.
     let found = sqlx::query(
-        "SELECT d.name, d.requirement, p.description FROM dependencies d JOIN packs p ON p.name = d.name AND p.version = d.version \
-         WHERE d.dependency = $1 ORDER BY p.downloads DESC, d.name LIMIT $2",
+        "SELECT o.name, o.requirement, q.description FROM (SELECT d.name, d.requirement, p.downloads FROM dependencies d \
+         JOIN packs p ON p.name = d.name AND p.version = d.version WHERE d.dependency = $1 \
+         ORDER BY p.downloads DESC, d.name LIMIT $2) AS o JOIN packs q ON q.name = o.name ORDER BY o.downloads DESC, o.name",
     )
     .bind(whole.pack.name().as_str().to_owned())
     .bind(MOST + 1)
