@@ -56,12 +56,27 @@ pub(super) fn run(arguments: &Search, settings: &Settings, terminal: &Terminal) 
     Ok(if nothing { Exit::Refused } else { Exit::Done })
 }
 
-    let mut query = String::new();
-    query.extend(arguments.kind.map(|kind| format!("&kind={}", word(kind))));
-    query.extend(arguments.target.as_ref().map(|target| format!("&target={}", encoded(target))));
-    let words = arguments.words.iter().take(MOST_WORDS).map(|word| encoded(word)).collect::<Vec<_>>().join("+");
-    let asked = Api::anonymous(settings, &registry).and_then(|api| {
-        api.ask("GET", &format!("search?per_page=100&q={words}{query}"), Body::Nothing)
+/// What was looked for, as a phrase.
+fn asked_for(arguments: &Search) -> String {
+    let about = (!arguments.words.is_empty()).then(|| format!("about {}", arguments.words.join(" ")));
+    let kind = arguments.kind.map(|kind| format!("of kind {}", word(kind)));
+    let target = arguments.target.as_ref().map(|target| format!("for the target {target}"));
+    [about, kind, target].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn word(kind: Kind) -> String {
+    kind.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
+}
+
+/// Whether a pack is of the kind that is asked for, and made for the target: it is that target, or depends on it.
+fn fits(pack: &RegistryPack, arguments: &Search) -> bool {
+    let of_kind = arguments.kind.is_none_or(|wanted| word(wanted) == kind(pack));
+    let needs = |target: &String| pack.manifest.dependencies.iter().any(|needed| needed.name.as_str() == target);
+    of_kind && arguments.target.as_ref().is_none_or(|target| pack.name().as_str() == target || needs(target))
+}
+
+/// The most words that a registry is asked about; it looks at no more.
+const MOST_WORDS: usize = 8;
 
 /// What a registry says that it has. Nothing of it is checked before the pack is added.
 struct Elsewhere {
@@ -100,31 +115,12 @@ fn elsewhere(arguments: &Search, settings: &Settings, terminal: &Terminal) -> Ou
         terminal.warning(&format!("--offline: registry `{}` is not asked", registry.url));
         return Ok(None);
     }
-<<<<<<< HEAD
     let mut filter = String::new();
     filter.extend(arguments.kind.map(|kind| format!("&kind={}", word(kind))));
     filter.extend(arguments.target.as_ref().map(|target| format!("&target={}", encoded(target))));
-    let words = if arguments.words.is_empty() { vec![String::new()] } else { arguments.words.clone() };
-    let mut packs: Option<Vec<Value>> = None;
-    let asked = Api::anonymous(settings, &registry).and_then(|api| {
-        for word in words.iter().take(MOST_WORDS) {
-            let answer = api.ask("GET", &format!("search?per_page=100&q={}{filter}", encoded(word)), Body::Nothing)?;
-            let found = answer.get("packs").and_then(Value::as_array).cloned().unwrap_or_default();
-            packs = Some(match packs.take() {
-                None => found,
-                Some(before) => before
-                    .into_iter()
-                    .filter(|pack| found.iter().any(|other| other.get("name") == pack.get("name")))
-                    .collect(),
-            });
-        }
-        Ok(())
-=======
-    let asked = Api::anonymous(settings, &registry).and_then(|api| {
-        let words = words.iter().take(MOST_WORDS).map(|word| encoded(word)).collect::<Vec<_>>().join("+");
-        api.ask("GET", &format!("search?per_page=100&q={words}"), Body::Nothing)
->>>>>>> main
-    });
+    let words = arguments.words.iter().take(MOST_WORDS).map(|word| encoded(word)).collect::<Vec<_>>().join("+");
+    let asked = Api::anonymous(settings, &registry)
+        .and_then(|api| api.ask("GET", &format!("search?per_page=100&q={words}{filter}"), Body::Nothing));
     let answer = match asked {
         Ok(answer) => answer,
         Err(failed) => {
