@@ -63,6 +63,14 @@ impl RegistryPack {
         }
     }
 
+    /// The number of its publish in the log of a registry elsewhere.
+    pub(crate) fn log(&self) -> Option<u64> {
+        match &self.archive {
+            Archive::Elsewhere(place) => Some(place.log()),
+            Archive::Here(_) => None,
+        }
+    }
+
     /// As the lockfile has it.
     pub(crate) fn source(&self) -> LockedSource {
         match &self.archive {

@@ -68,6 +68,11 @@ impl Elsewhere {
 }
 
 impl Elsewhere {
+    /// The number of its publish in the registry's log.
+    pub(crate) fn log(&self) -> u64 {
+        self.entry.log
+    }
+
     /// What the registry signed about it, if anything.
     pub(crate) fn signed(&self, name: &PackName) -> Outcome<Option<Arc<Signed>>> {
         let verdict = self.client.verdict(name, &self.entry)?;

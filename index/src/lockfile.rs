@@ -61,6 +61,8 @@ pub struct LockedPack {
     pub raw_c: Option<Blake3>,
     /// When a registry published it, in seconds since 1970-01-01 UTC, as its signed index says; `None` from elsewhere.
     pub published: Option<u64>,
+    /// The number of its publish in the log of that registry; `None` from elsewhere.
+    pub log: Option<u64>,
     /// The packs it depends on, which are in the lockfile too.
     pub dependencies: BTreeSet<PackName>,
 }
@@ -174,6 +176,7 @@ struct RawPack {
     tree: Option<String>,
     raw_c: Option<String>,
     published: Option<u64>,
+    log: Option<u64>,
     #[serde(default)]
     dependencies: Vec<String>,
 }
@@ -267,6 +270,9 @@ impl fmt::Display for LockedPack {
         if let Some(time) = self.published {
             writeln!(f, "published = {time}")?;
         }
+        if let Some(position) = self.log {
+            writeln!(f, "log = {position}")?;
+        }
         if self.dependencies.is_empty() {
             return Ok(());
         }
@@ -289,8 +295,9 @@ impl RawPack {
         let archive = digest("sha256", "archive", &name, self.archive.as_deref())?;
         let tree = digest("blake3", "tree", &name, self.tree.as_deref())?;
         let raw_c = digest("blake3", "raw-c", &name, self.raw_c.as_deref())?;
-        if self.published.is_some() && !matches!(source, LockedSource::Registry(_)) {
-            return Err(LockError::remake(format!("pack `{name}` is of no registry, and is locked with `published`")));
+        let said = [("published", self.published), ("log", self.log)].into_iter().find(|(_, said)| said.is_some());
+        if let (Some((key, _)), false) = (said, matches!(source, LockedSource::Registry(_))) {
+            return Err(LockError::remake(format!("pack `{name}` is of no registry, and is locked with `{key}`")));
         }
         let (needs_archive, needs_tree) = match source {
             LockedSource::Builtin | LockedSource::Registry(_) => (true, true),
@@ -314,7 +321,8 @@ impl RawPack {
                 return Err(LockError::remake(format!("pack `{name}` depends on `{text}` twice")));
             }
         }
-        Ok(LockedPack { name, version, source, archive, tree, raw_c, published: self.published, dependencies })
+        let (published, log) = (self.published, self.log);
+        Ok(LockedPack { name, version, source, archive, tree, raw_c, published, log, dependencies })
     }
 }
 

@@ -100,6 +100,7 @@ impl Instance {
                 tree: None,
                 raw_c: None,
                 published: None,
+                log: None,
                 dependencies: dependencies.clone(),
             },
             dependencies,
@@ -362,9 +363,10 @@ fn unindented(text: &str) -> String {
 fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: Version) -> Outcome<Lockfile> {
     let mut lock = Lockfile::new(exo);
     for (name, pack) in &resolution.packs {
-        let (source, archive, tree, published) = match (paths.packs.get(name), registry.get(name, &pack.version)) {
-            (Some(path), _) => (path.locked_source(), None, path.locked_tree(), None),
-            (None, Some(found)) => (found.source(), Some(found.sha256), Some(found.tree), found.published()),
+        let found = registry.get(name, &pack.version);
+        let (source, archive, tree) = match (paths.packs.get(name), found) {
+            (Some(path), _) => (path.locked_source(), None, path.locked_tree()),
+            (None, Some(found)) => (found.source(), Some(found.sha256), Some(found.tree)),
             (None, None) => return Err(Failure::bug(format!("`{name} {}` was chosen but is nowhere", pack.version))),
         };
         lock.insert(LockedPack {
@@ -374,7 +376,8 @@ fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: 
             archive,
             tree,
             raw_c: None,
-            published,
+            published: found.filter(|_| archive.is_some()).and_then(|found| found.published()),
+            log: found.filter(|_| archive.is_some()).and_then(|found| found.log()),
             dependencies: pack.dependencies.clone(),
         });
     }
@@ -411,6 +414,7 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
             }
         }
         (LockedSource::Builtin | LockedSource::Registry(_), Some(archive), Some(digest)) => {
+            same_history(registry, locked)?;
             let tree = unpack(cache, registry, &locked.name, &locked.version, &archive, &digest)?;
             let manifest = manifest_of(&tree, locked)?;
             let folder = Tree::folder_of(cache, &digest);
@@ -425,6 +429,21 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
                 .hint(format!("delete its entry from {LOCK_FILE} and run `exo install`")))
         }
     }
+}
+
+/// A publish keeps its number in the log of its registry for good.
+fn same_history(registry: &Registry, locked: &LockedPack) -> Outcome<()> {
+    let shown = registry.get(&locked.name, &locked.version).and_then(|pack| pack.log());
+    let (Some(then), Some(now)) = (locked.log, shown) else { return Ok(()) };
+    if then == now {
+        return Ok(());
+    }
+    let (name, version, source) = (&locked.name, &locked.version, &locked.source);
+    Err(Failure::refused(format!(
+        "`{name} {version}` is entry {now} of the log of `{source}`, and was entry {then} when it was locked"
+    ))
+    .code(codes::DIGEST)
+    .hint("the registry shows another history than before: do not install from it, and tell its operator"))
 }
 
 /// The manifest of an installed pack, which must be the pack that was locked.

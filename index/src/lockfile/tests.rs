@@ -21,6 +21,7 @@ fn locked(pack: &str, version: &str, source: LockedSource, dependencies: &[&str]
         tree: fixed.then(|| Blake3::of(pack.as_bytes())),
         raw_c: (pack == "neon").then(|| Blake3::of(b"c")),
         published,
+        log: published.map(|_| 12),
         dependencies: dependencies.iter().map(|dependency| name(dependency)).collect(),
     }
 }
@@ -54,8 +55,10 @@ fn text_is_canonical_and_reads_back() {
 fn a_publish_time_is_of_a_registry() {
     let text = sample().to_string();
     assert_eq!(text.matches("\npublished = 1700000000\n").count(), 1);
-    let before = text.replace("published = 1700000000\n", "");
-    assert_eq!(Lockfile::parse(&before).unwrap().packs[&name("@arm/sve")].published, None, "older lockfiles have none");
+    assert_eq!(text.matches("\nlog = 12\n").count(), 1);
+    let before = text.replace("published = 1700000000\nlog = 12\n", "");
+    let older = &Lockfile::parse(&before).unwrap().packs[&name("@arm/sve")];
+    assert_eq!((older.published, older.log), (None, None), "older lockfiles have none");
     let moved = text.replace("registry+https://packs.example.org", "builtin");
     assert!(Lockfile::parse(&moved).unwrap_err().message.contains("`@arm/sve` is of no registry"));
 }
