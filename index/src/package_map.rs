@@ -149,6 +149,7 @@ mod tests {
                 tree: None,
                 raw_c: None,
                 published: None,
+                log: None,
                 dependencies: dependencies.iter().map(|dependency| name(dependency)).collect(),
             });
         }

@@ -226,7 +226,7 @@ pub(crate) async fn note(
     subject: &str,
 ) -> Result<(), Failure> {
     sqlx::query("INSERT INTO audit (id, at, login, action, subject) VALUES ($1, $2, $3, $4, $5)")
-        .bind(chance::id()?)
+        .bind(chance::id_in_order()?)
         .bind(chance::now()?)
         .bind(login.to_owned())
         .bind(action.to_owned())

@@ -69,6 +69,19 @@ impl Blobs {
         Ok(())
     }
 
+    /// Writes several files at the same time, each as a whole: waiting for a disk or a network is most of the work.
+    pub(crate) async fn put_all(&self, files: Vec<(String, Vec<u8>)>) -> Result<(), Failure> {
+        let mut writing = tokio::task::JoinSet::new();
+        for (path, bytes) in files {
+            let blobs = self.clone();
+            writing.spawn(async move { blobs.put(&path, bytes).await });
+        }
+        while let Some(written) = writing.join_next().await {
+            written??;
+        }
+        Ok(())
+    }
+
     /// Reads a file; `None` when there is none.
     pub(crate) async fn get(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
         let Ok(key) = Key::parse(path) else { return Ok(None) };

@@ -30,6 +30,12 @@ pub(crate) fn id() -> Result<String, Failure> {
     Ok(Sha256::of(&seed()?).to_string().chars().take(32).collect())
 }
 
+/// A new id that sorts behind those that were made earlier, as far as clocks agree.
+pub(crate) fn id_in_order() -> Result<String, Failure> {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
+    Ok(format!("{time:020}{}", id()?))
+}
+
 /// What is stored of a secret. A secret of 256 random bits needs no slow hash.
 pub(crate) fn stored(secret: &str) -> String {
     Sha256::of(secret.as_bytes()).to_string()

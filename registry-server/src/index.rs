@@ -55,9 +55,11 @@ pub(crate) async fn write(
     let size = unsigned(row.try_get("log_size")?);
     let version: i64 = row.try_get("pointer")?;
     let root = unsigned(row.try_get("root")?);
-    let log = write_log(registry, rows, size, leaves).await?;
+    let mut files = Vec::new();
+    let log = write_log(registry, rows, (size, leaves), &mut files).await?;
     let log_root = if log.size == 0 { empty_root() } else { log.root };
-    let snapshot = write_shards(registry, rows, changed, version == 0).await?;
+    let snapshot = write_shards(rows, changed, version == 0, &mut files).await?;
+    registry.blobs.put_all(files).await?;
     let pointer = Pointer {
         origin: registry.origin.clone(),
         log_size: log.size,
@@ -156,18 +158,21 @@ pub(crate) async fn shard(rows: &mut sqlx::AnyConnection, name: &PackName) -> Re
     Ok(Some(Shard { pack, versions }))
 }
 
-/// Writes the shards of changed packs, their buckets and the snapshot.
+/// Files to be written, by path.
+type Files = Vec<(String, Vec<u8>)>;
+
+/// Makes the shards of changed packs, their buckets and the snapshot.
 async fn write_shards(
-    registry: &Registry,
     rows: &mut Rows,
     changed: &[PackName],
     everything: bool,
+    files: &mut Files,
 ) -> Result<Sha256, Failure> {
     for name in changed {
         let found = shard(rows, name).await?;
         let found = found.ok_or_else(|| Failure::new(format!("`{name}` changed, but has no row")))?;
         let (digest, object) = build::shard_object(&found)?;
-        registry.blobs.put(&object.path, object.bytes).await?;
+        files.push((object.path, object.bytes));
         sqlx::query("UPDATE packs SET shard = $1 WHERE name = $2")
             .bind(digest.to_string())
             .bind(name.as_str().to_owned())
@@ -191,14 +196,19 @@ async fn write_shards(
     for object in index.objects {
         // The buckets of other packs are as they were, and there.
         if object.path == last || wanted.contains(&object.path) {
-            registry.blobs.put(&object.path, object.bytes).await?;
+            files.push((object.path, object.bytes));
         }
     }
     Ok(index.snapshot)
 }
 
-/// Adds leaves to the log and writes its new tiles.
-async fn write_log(registry: &Registry, rows: &mut Rows, size: u64, leaves: &[Leaf]) -> Result<Appended, Failure> {
+/// Adds leaves to the log of this size, and makes its new tiles.
+async fn write_log(
+    registry: &Registry,
+    rows: &mut Rows,
+    (size, leaves): (u64, &[Leaf]),
+    files: &mut Files,
+) -> Result<Appended, Failure> {
     let bytes: Vec<Vec<u8>> = leaves.iter().map(Leaf::to_bytes).collect();
     for (leaf, position) in leaves.iter().zip(size..) {
         sqlx::query("INSERT INTO log (position, leaf) VALUES ($1, $2)")
@@ -208,12 +218,9 @@ async fn write_log(registry: &Registry, rows: &mut Rows, size: u64, leaves: &[Le
             .await?;
     }
     let appended = grow(&registry.blobs, size, &bytes).await?;
-    for (tile, bytes) in &appended.tiles {
-        registry.blobs.put(&layout::tile(tile), bytes.clone()).await?;
-    }
-    for ((number, width), bytes) in &appended.entries {
-        registry.blobs.put(&layout::entries(*number, *width), bytes.clone()).await?;
-    }
+    files.extend(appended.tiles.iter().map(|(tile, bytes)| (layout::tile(tile), bytes.clone())));
+    let entries = appended.entries.iter();
+    files.extend(entries.map(|((number, width), bytes)| (layout::entries(*number, *width), bytes.clone())));
     Ok(appended)
 }
 

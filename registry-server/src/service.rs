@@ -27,6 +27,9 @@ use crate::registry::Registry;
 use crate::request_id;
 use crate::search::table::Table;
 
+/// Publishes that are checked at the same time; each check is a process with memory of its own.
+const MOST_WORKERS: usize = 4;
+
 /// How long requests under way may take when the server is told to end.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
@@ -113,7 +116,8 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         );
     }
     println!("listening on http://{address}");
-    let background = tokio::spawn(worker::run(service.clone()));
+    let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_WORKERS));
+    let background: Vec<_> = (0..workers).map(|_| tokio::spawn(worker::run(service.clone()))).collect();
     let renewal = tokio::spawn(renew(service.clone()));
     let ending = Arc::new(Notify::new());
     let told = ending.clone();
@@ -130,7 +134,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         result = server => result?,
         () = late => tracing::warn!("some requests did not end in time"),
     }
-    background.abort();
+    background.iter().for_each(|worker| worker.abort());
     renewal.abort();
     Ok(())
 }

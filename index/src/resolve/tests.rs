@@ -118,6 +118,7 @@ fn prefers_a_lockfile_except_for_what_is_moved_on() {
             tree: None,
             raw_c: None,
             published: None,
+            log: None,
             dependencies: BTreeSet::new(),
         });
     }

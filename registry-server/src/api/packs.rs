@@ -153,10 +153,11 @@ pub(super) async fn audit(
     caller.may(Right::Owners, &name)?;
     let mut rows = service.registry.rows.acquire().await?;
     caller.must_own(&mut rows, Right::Owners, &name).await?;
-    let found = sqlx::query("SELECT at, login, action FROM audit WHERE subject = $1 ORDER BY at DESC, id LIMIT 1000")
-        .bind(name.as_str().to_owned())
-        .fetch_all(&mut *rows)
-        .await?;
+    let found =
+        sqlx::query("SELECT at, login, action FROM audit WHERE subject = $1 ORDER BY at DESC, id DESC LIMIT 1000")
+            .bind(name.as_str().to_owned())
+            .fetch_all(&mut *rows)
+            .await?;
     let mut events = Vec::new();
     for row in found {
         events.push(json!({ "at": row.try_get::<i64, _>("at")?, "login": row.try_get::<String, _>("login")?, "action": row.try_get::<String, _>("action")? }));

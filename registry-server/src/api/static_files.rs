@@ -50,7 +50,10 @@ pub(super) async fn serve(
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         if let Some((name, entry)) = archived {
-            count(&service, name, entry.version.to_string()).await?;
+            // A download that cannot be counted is one all the same: where the disk is full, say.
+            if let Err(failure) = count(&service, name, entry.version.to_string()).await {
+                tracing::warn!(%failure, "a download was not counted");
+            }
         }
         bytes.into_response()
     };

@@ -273,11 +273,12 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
         .await?;
         return Ok(());
     }
+    let mut files = Vec::new();
     for (archive, digest, verdict) in verdicts {
-        let bytes = registry.blobs.need(&waiting(&publish.id, &archive)).await?;
-        registry.blobs.put(&layout::blob(&archive), bytes).await?;
-        registry.blobs.put(&layout::verdict(&digest), verdict).await?;
+        files.push((layout::blob(&archive), registry.blobs.need(&waiting(&publish.id, &archive)).await?));
+        files.push((layout::verdict(&digest), verdict));
     }
+    registry.blobs.put_all(files).await?;
     let names: Vec<_> = found.iter().map(|(pack, _)| pack.declared.name.clone()).collect();
     index::write(registry, &mut turn, &names, &leaves, chance::now()?).await?;
     let pointer: i64 =
