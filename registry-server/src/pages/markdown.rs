@@ -143,7 +143,8 @@ mod tests {
             let html = render(&text);
             let taken = start.elapsed();
             println!("{what}: {taken:?}, {} bytes", html.len());
-            assert!(taken < std::time::Duration::from_secs(5), "{what}: {taken:?}");
+            // What is quadratic takes minutes; a busy machine takes its time for the rest.
+            assert!(taken < std::time::Duration::from_secs(20), "{what}: {taken:?}");
         }
     }
 }
