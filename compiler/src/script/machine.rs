@@ -88,6 +88,14 @@ fn is_harmless(flag: &str) -> bool {
     }
 }
 
+/// Whether the same C may mean something else with an allowed flag. The machine, the level of optimisation, the dialect and warnings do
+/// not: C that compiles means the same.
+pub(crate) fn changes_meaning(flag: &str) -> bool {
+    ["-D", "-f", "-mfpmath", "-mrecip", "-mpc", "-mdaz", "-mno-ieee", "-mieee"]
+        .iter()
+        .any(|start| flag.starts_with(start))
+}
+
 /// Options of `-f` with a list of words, which are no files.
 fn takes_words(rest: &str) -> bool {
     const KEYS: [&str; 5] = ["ffp-contract", "fsanitize", "fno-sanitize", "fsanitize-recover", "fno-sanitize-recover"];

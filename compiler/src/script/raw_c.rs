@@ -103,11 +103,14 @@ fn reach(host: &Host, id: &ModuleId, reached: &mut BTreeSet<ModuleId>) {
     }
 }
 
-/// What the targets of a module tell the C compiler, one text for each target that says anything.
+/// What the targets of a module tell the C compiler that may change what C means, one text for each target that says such a thing.
 fn flags(host: &Host, id: &ModuleId) -> Vec<String> {
     let Some(module) = load::loaded(host, id) else { return Vec::new() };
     let targets = report::targets(&module).into_iter();
-    let said = targets.filter_map(|(_, target)| machine::of(target.value()).ok()).map(|(flags, _)| flags.join(" "));
+    let said = targets.filter_map(|(_, target)| machine::of(target.value()).ok()).map(|(flags, _)| {
+        let counted: Vec<String> = flags.into_iter().filter(|flag| machine::changes_meaning(flag)).collect();
+        counted.join(" ")
+    });
     said.filter(|flags| !flags.is_empty()).collect()
 }
 
@@ -167,7 +170,8 @@ def copy4(y: [f32][4], x: [f32][4]):
     #[test]
     fn flags_of_targets_count_and_are_held_to_machines() {
         let target = |flags: &str| format!("t = target(name = 'm', cc = cc(flags = {flags}))\n");
-        assert_eq!(checked(&[("lib", &target("['-O3', '-mfma']"))]).raw_c, ["-O3 -mfma"]);
+        assert_eq!(checked(&[("lib", &target("['-O3', '-ffast-math', '-DN=4']"))]).raw_c, ["-ffast-math -DN=4"]);
+        assert_eq!(checked(&[("lib", &target("['-O3', '-march=armv8-a']"))]).raw_c, [""; 0]);
         assert_eq!(checked(&[("lib", &target("[]"))]).raw_c, [""; 0]);
         let report = checked(&[("lib", &target("['-fplugin=./x.so']"))]);
         assert_eq!(messages(&report.diagnostics), ["target `m` may not ask for the compiler flag `-fplugin=./x.so`"]);
