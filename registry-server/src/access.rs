@@ -96,6 +96,15 @@ pub(crate) async fn is_account(rows: &mut sqlx::AnyConnection, login: &str) -> R
     Ok(found.fetch_optional(rows).await?.is_some())
 }
 
+/// Whether there is an account of this login, closed ones too: nobody takes over their name.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn was_account(rows: &mut sqlx::AnyConnection, login: &str) -> Result<bool, Failure> {
+    let found = sqlx::query("SELECT login FROM accounts WHERE login = $1").bind(login.to_owned());
+    Ok(found.fetch_optional(rows).await?.is_some())
+}
+
 /// Whether an account owns a pack, itself or as a member of the organisation whose scope it is in, as far as a right goes.
 ///
 /// # Errors

@@ -47,6 +47,22 @@ fn table(statement: &'static str) -> Option<Table> {
 /// A transaction; its first statement must write, so that SQLite takes the lock for writing at once.
 pub(crate) type Rows = Transaction<'static, Any>;
 
+/// The URL of the database in a directory: an absolute path without `..`, which URLs resolve in their own way, and with everything
+/// encoded that means something in one.
+fn sqlite_url(data: &Path) -> Result<String, Failure> {
+    let file = data.canonicalize()?.join("registry.sqlite");
+    let encoded: String = file
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => char::from(*byte).to_string(),
+            _ => format!("%{byte:02X}"),
+        })
+        .collect();
+    Ok(format!("sqlite://{encoded}?mode=rwc"))
+}
+
 /// Opens the database, and makes the tables that it lacks.
 ///
 /// # Errors
@@ -57,7 +73,7 @@ pub(crate) async fn open(url: Option<&str>, data: &Path) -> Result<AnyPool, Fail
     let url = match url {
         Some(url) => url,
         None => {
-            file = format!("sqlite://{}?mode=rwc", data.join("registry.sqlite").display());
+            file = sqlite_url(data)?;
             &file
         }
     };

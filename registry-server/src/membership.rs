@@ -54,7 +54,7 @@ pub(crate) async fn create(service: &Service, caller: &Caller, name: &str) -> Re
         return Err(ApiError::malformed(format!("the name `{name}` cannot be that of an organisation")));
     }
     let mut turn = database::turn(&service.registry.rows).await?;
-    if organisations::exists(&mut turn, name).await? || access::is_account(&mut turn, name).await? {
+    if organisations::exists(&mut turn, name).await? || access::was_account(&mut turn, name).await? {
         return Err(ApiError::conflict(format!("the name `{name}` is taken, by an organisation or an account")));
     }
     // Packs that were there before go on: whoever owns one of them may make their scope an organisation.
@@ -118,7 +118,8 @@ pub(crate) async fn set(
 ) -> Result<(), ApiError> {
     caller.must_be_session()?;
     let before = organisations::role(&mut *service.registry.rows.acquire().await?, name, login).await?;
-    if before == Some(Role::Owner) && role != Role::Owner {
+    if before != Some(role) {
+        // Whoever becomes an owner can take everything from the others.
         second_factor::prove(service, caller).await?;
     }
     let mut turn = change(service, caller, name, false).await?;

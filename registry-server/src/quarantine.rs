@@ -16,6 +16,7 @@ use crate::database;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::index;
+use crate::second_factor;
 use crate::service::Service;
 
 /// The longest reason, in bytes.
@@ -47,6 +48,7 @@ pub(crate) async fn set(
     quarantined: Option<Withdrawal>,
 ) -> Result<(), ApiError> {
     caller.must_administer(Some(name))?;
+    second_factor::prove(service, caller).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
     let found = sqlx::query("SELECT entry FROM versions WHERE name = $1 AND version = $2")
         .bind(name.as_str().to_owned())

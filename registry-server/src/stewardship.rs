@@ -185,6 +185,7 @@ pub(crate) async fn add_owner(
     name: &PackName,
     login: String,
 ) -> Result<(), ApiError> {
+    second_factor::prove(service, caller).await?;
     let mut turn = change(service, caller, Right::Owners, name).await?;
     if !access::is_account(&mut turn, &login).await? {
         return Err(ApiError::absent(format!("there is no account `{login}`")));

@@ -204,6 +204,8 @@ pub(crate) enum OwnerAction {
         /// Let them publish in the organisation's scope, and nothing else
         #[arg(long)]
         publisher: bool,
+        #[command(flatten)]
+        proof: Proof,
     },
     /// Let somebody do so no more
     Remove {

@@ -100,7 +100,13 @@ pub(super) fn prove(settings: &Settings, evidence: &[Evidence], packs: &[&Locked
         let carried = evidence.iter().find(|evidence| evidence.registry == url);
         let evidence = carried.ok_or_else(|| unproven(url, "it carries nothing of that registry"))?;
         let pin = registries.known(url).and_then(|registry| registry.root);
-        proved.statements.push(statement(evidence, &packs, pin, client::known(settings, url)?, proved.now)?);
+        let statement = statement(evidence, &packs, pin, client::known(settings, url)?, proved.now)?;
+        // Where a registry is in use, its packs are what a manifest means; a bundle must not bring another one along.
+        if let (Known::Nowhere, Some(own)) = (statement.known, registries.in_use()?.filter(|own| own.url != url)) {
+            return Err(unproven(url, &format!("nothing here knows it, and this project's packs come from `{}`", own.url))
+                .hint("if its packs are meant, name it below `[registries.NAME]` in config.toml, with the `root` that it tells"));
+        }
+        proved.statements.push(statement);
     }
     Ok(proved)
 }

@@ -37,7 +37,9 @@ pub(super) fn run(arguments: &Owner, settings: &Settings, terminal: &Terminal) -
             let registry = Registries::read(settings)?.asked(owned.at.registry.as_deref())?;
             list(owned, &Api::anonymous(settings, &registry)?, terminal)
         }
-        OwnerAction::Add { whom, publisher } => add(whom, *publisher, &open(settings, &whom.of.at)?, terminal),
+        OwnerAction::Add { whom, publisher, proof } => {
+            add((whom, proof), *publisher, &open(settings, &whom.of.at)?, terminal)
+        }
         OwnerAction::Remove { whom, proof } => remove(whom, proof, &open(settings, &whom.of.at)?, terminal),
         OwnerAction::Create(owned) => create(owned, &open(settings, &owned.at)?, terminal),
     }
@@ -67,15 +69,18 @@ fn list(owned: &Owned, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
     Ok(Exit::Done)
 }
 
-fn add(whom: &Whom, publisher: bool, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
+fn add((whom, proof): (&Whom, &Proof), publisher: bool, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
+    let ask = |path: &str, body: Body<'_>| {
+        api.ask_proven(terminal, proof.code(), "PUT", &format!("{path}/{}", encoded(&whom.login)), body)
+    };
     match Subject::of(&whom.of)? {
         Subject::Pack(_) if publisher => {
             return Err(Failure::usage("--publisher is for organisations").hint("a pack has owners only"));
         }
-        Subject::Pack(path) => api.ask("PUT", &format!("{path}/owners/{}", encoded(&whom.login)), Body::Nothing)?,
+        Subject::Pack(path) => ask(&format!("{path}/owners"), Body::Nothing)?,
         Subject::Organisation(path) => {
             let body = json!({ "role": if publisher { "publisher" } else { "owner" } });
-            api.ask("PUT", &format!("{path}/members/{}", encoded(&whom.login)), Body::Json(&body))?
+            ask(&format!("{path}/members"), Body::Json(&body))?
         }
     };
     told(whom, api, terminal, true, if publisher { "may publish in" } else { "owns" })

@@ -70,6 +70,7 @@ pub(crate) struct Site {
     /// Such as `src/lib.exo:12`; empty where there is none.
     pub line: String,
     pub pack: Option<Arc<str>>,
+    pub module: Option<ModuleId>,
 }
 
 fn denied(waiver: &Waiver, pack: &str) -> Diagnostic {
@@ -143,6 +144,7 @@ impl Host {
         let _span = solver.span(Phase::Schedule);
         let evaluated = self.loading.borrow().last().cloned();
         // A step that no line of any module makes (an operator that a kernel entry names, say) is whoever's that runs it.
+        let maker = site.module.clone();
         let pack = site.pack.or_else(|| evaluated.as_ref().map(|module| module.pack.clone())).unwrap_or_default();
         let arguments = RawArguments { positional, named, place: site.line, pack };
         let result = crate::schedule::apply(operator, procedure, arguments, &mut solver).map_err(refused)?;
@@ -155,7 +157,7 @@ impl Host {
             self.record.borrow_mut().waived.push((evaluated.clone(), waiver.clone()));
         }
         if result.ir().instr.is_some() && result.ir().instr != procedure.ir().instr {
-            raw_c::note_instruction(self, result.ir(), None)?;
+            raw_c::note_instruction(self, result.ir(), maker.as_ref())?;
         }
         Ok(result)
     }
@@ -182,7 +184,7 @@ impl Host {
             return Site::default();
         };
         let line = span.file.as_ref().map(|file| format!("{}:{}", file.display_name, file.line_column(span.start).0));
-        Site { line: line.unwrap_or_default(), pack: Some(module.pack) }
+        Site { line: line.unwrap_or_default(), pack: Some(module.pack.clone()), module: Some(module) }
     }
 
     /// A host value as an operator's argument.

@@ -58,6 +58,13 @@ fn objection(flags: &[String], machine: &CMachine) -> Option<(String, &'static s
     if !matches!(machine.compiler.as_str(), "" | "gcc" | "clang") {
         return Some((format!("the compiler `{}`", machine.compiler), "`compiler` is \"gcc\" or \"clang\""));
     }
+    let is_header = |name: &str| {
+        let stem = name.strip_suffix(".h").unwrap_or_default();
+        !stem.is_empty() && stem.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+    };
+    if let Some((name, _)) = machine.model.iter().find(|(name, _)| !is_header(name)) {
+        return Some((format!("the file `{name}` in its model"), "a model consists of headers, such as `immintrin.h`"));
+    }
     let words = [("triple", &machine.triple), ("cpu", &machine.cpu)].into_iter();
     let features = machine.features.iter().map(|feature| ("feature", feature));
     let odd = words.chain(features).find(|(_, word)| !is_word(word));
@@ -68,15 +75,17 @@ fn objection(flags: &[String], machine: &CMachine) -> Option<(String, &'static s
 /// runs anything.
 fn is_harmless(flag: &str) -> bool {
     let Some(rest) = flag.strip_prefix('-') else { return false };
-    if flag.chars().any(char::is_whitespace) {
+    // Flags are written into CMake and pkg-config files too, where quotes, `;` and `$` mean something.
+    if !flag.chars().all(|c| c.is_ascii_alphanumeric() || "-_.,=+".contains(c)) {
         return false;
     }
     let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     match rest.chars().next() {
         // `-mllvm` hands the next word on.
-        Some('m') => rest != "mllvm" && !rest.contains('/'),
-        Some('O' | 'g') => plain(rest),
-        Some('D') => rest.len() > 1,
+        Some('m') => rest != "mllvm",
+        Some('O') => plain(rest),
+        Some('g') => ["g", "g0", "g1", "g2", "g3", "ggdb"].contains(&rest),
+        Some('D') => rest.chars().nth(1).is_some_and(|c| c.is_ascii_alphabetic() || c == '_'),
         // `-Wl,`, `-Wa,` and `-Wp,` talk to other programs.
         Some('W') => plain(rest.strip_suffix("=0").unwrap_or(rest)),
         Some('f') => (plain(rest) || takes_words(rest)) && !loads_or_writes(rest),
@@ -107,6 +116,7 @@ fn takes_words(rest: &str) -> bool {
 fn loads_or_writes(rest: &str) -> bool {
     [
         "fplugin",
+        "ftime-",
         "fpass-plugin",
         "fdump",
         "fprofile",
@@ -190,6 +200,11 @@ mod tests {
             "-O3 -Xclang",
             "-fmodule-mapper=|sh",
             "-D",
+            "-DX=1;-fplugin=x",
+            "-ftime-trace",
+            "-gsplit-dwarf",
+            "-DX=$<1:y>",
+            "-DX=\"y\"",
             "-T",
             "-imacros",
             "-idirafter",

@@ -290,7 +290,8 @@ fn natives(builder: &mut GlobalsBuilder) {
                 functions.insert(name, function);
             }
         }
-        raw_c::note_functions(Host::of(eval)?, Writer::Memory, name)?;
+        let host = Host::of(eval)?;
+        raw_c::note_functions(host, Writer::Memory, name, host.site(eval).module.as_ref())?;
         let value = eval.heap().alloc(MemoryValue(memory));
         hooks::remember(eval, value, functions);
         Ok(value)
@@ -336,7 +337,8 @@ fn natives(builder: &mut GlobalsBuilder) {
                 functions.insert(name, function);
             }
         }
-        raw_c::note_functions(Host::of(eval)?, Writer::Extern, name)?;
+        let host = Host::of(eval)?;
+        raw_c::note_functions(host, Writer::Extern, name, host.site(eval).module.as_ref())?;
         let value = eval.heap().alloc(ExternValue(function));
         hooks::remember(eval, value, functions);
         Ok(value)

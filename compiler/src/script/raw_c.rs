@@ -33,40 +33,87 @@ impl Writer {
     }
 }
 
-/// Notes an instruction for the module that is being evaluated, or else for `otherwise`.
+/// Notes an instruction for the module that is being evaluated, or else for its maker. `maker` is the module of the code which makes
+/// it.
 ///
 /// # Errors
-/// A kernel is being composed.
-pub(crate) fn note_instruction(host: &Host, proc: &Arc<Proc>, otherwise: Option<&ModuleId>) -> starlark::Result<()> {
-    allowed(host, Writer::Instruction, &proc.name)?;
-    if let Some(module) = host.loading.borrow().last().or(otherwise) {
+/// A kernel is being composed, or the code is of another pack, which does not count it.
+pub(crate) fn note_instruction(host: &Host, proc: &Arc<Proc>, maker: Option<&ModuleId>) -> starlark::Result<()> {
+    allowed(host, (Writer::Instruction, &proc.name), maker)?;
+    if let Some(module) = host.loading.borrow().last().or(maker) {
         host.record.borrow_mut().instructions.push((module.clone(), proc.clone()));
     }
     Ok(())
 }
 
-/// Notes a memory or an extern, whose functions write C, for the module that is being evaluated.
+/// Notes a memory or an extern, whose functions write C, for the module that is being evaluated. `maker` is the module of the
+/// code which makes it.
 ///
 /// # Errors
-/// A kernel is being composed.
-pub(crate) fn note_functions(host: &Host, writer: Writer, name: &str) -> starlark::Result<()> {
-    allowed(host, writer, name)?;
+/// A kernel is being composed, or the code is of another pack, which does not count it.
+pub(crate) fn note_functions(
+    host: &Host,
+    writer: Writer,
+    name: &str,
+    maker: Option<&ModuleId>,
+) -> starlark::Result<()> {
+    allowed(host, (writer, name), maker)?;
     if let Some(module) = host.loading.borrow().last() {
         host.record.borrow_mut().writers.push((module.clone(), writer, name.to_string()));
     }
     Ok(())
 }
 
-/// Refuses what nobody would count. The build fails, not the step: `attempt` in the very pack could hide a refusal.
-fn allowed(host: &Host, writer: Writer, name: &str) -> starlark::Result<()> {
-    if !host.composing.get() {
-        return Ok(());
-    }
+/// Refuses what nobody would count, or what would count for another pack than the one whose update can change it. The build fails, not
+/// the step: `attempt` in the very pack could hide a refusal.
+fn allowed(host: &Host, (writer, name): (Writer, &str), maker: Option<&ModuleId>) -> starlark::Result<()> {
     let word = writer.word();
-    let message = format!("the schedule makes the {word} `{name}` while it runs, so that nobody has counted its C");
-    let hint =
-        format!("make the {word} at the top level of a module, and use it in the schedule; there `exo audit` sees it");
-    Err(failed(vec![Diagnostic::error(codes::TEMPLATE, message).hint(hint)]))
+    let refuse =
+        |message: String, hint: String| Err(failed(vec![Diagnostic::error(codes::TEMPLATE, message).hint(hint)]));
+    if host.composing.get() {
+        return refuse(
+            format!("the schedule makes the {word} `{name}` while it runs, so that nobody has counted its C"),
+            format!(
+                "make the {word} at the top level of a module, and use it in the schedule; there `exo audit` sees it"
+            ),
+        );
+    }
+    let loading = host.loading.borrow();
+    match (loading.last(), maker) {
+        (Some(module), Some(maker)) if module.pack != maker.pack && !maker.pack.is_empty() && !counts(host, maker) => {
+            let pack = &maker.pack;
+            refuse(
+                format!("code of pack `{pack}` makes the {word} `{name}` for a module that is not its own, unseen"),
+                format!(
+                    "`{pack}` does not count this C, so that an update could change it unseen: a function of `{maker}` has to write \
+                     `@instr`, `make_instr(...)`, `memory(...)` or `extern(...)` itself, which makes its module count as raw C"
+                ),
+            )
+        }
+        (_, _) => Ok(()),
+    }
+}
+
+/// Whether functions of a module make what carries C, whenever they are called: then the whole text of the module counts. Who makes it
+/// in a way that is not seen here is refused when it does.
+fn counts(host: &Host, id: &ModuleId) -> bool {
+    let sources = host.sources.borrow();
+    sources.get(&id.to_string()).is_some_and(|source| makes_c_in_functions(&source.file.text))
+}
+
+fn makes_c_in_functions(text: &str) -> bool {
+    let inside = text.lines().filter(|line| line.starts_with([' ', '\t']));
+    let word = |line: &str, at: usize| !line.get(..at).is_some_and(|before| before.ends_with(is_of_name));
+    inside.into_iter().any(|line| {
+        let line = line.split(" #").next().unwrap_or(line);
+        ["@instr", "make_instr(", "memory(", "extern("]
+            .iter()
+            .any(|maker| line.match_indices(maker).any(|(at, _)| word(line, at)))
+    })
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// Every piece of raw C of some modules: templates and globals of instructions, compiler flags of targets, and the text of
@@ -82,6 +129,9 @@ pub(crate) fn of(host: &Host, modules: &[ModuleId]) -> Vec<String> {
     let mut reached = BTreeSet::new();
     for (module, _, _) in record.writers.iter().filter(|(module, _, _)| modules.contains(module)) {
         reach(host, module, &mut reached);
+    }
+    for id in modules.iter().filter(|id| counts(host, id)) {
+        reach(host, id, &mut reached);
     }
     let sources = host.sources.borrow();
     pieces.extend(reached.iter().filter_map(|id| Some(sources.get(&id.to_string())?.file.text.clone())));
@@ -107,11 +157,12 @@ fn reach(host: &Host, id: &ModuleId, reached: &mut BTreeSet<ModuleId>) {
 fn flags(host: &Host, id: &ModuleId) -> Vec<String> {
     let Some(module) = load::loaded(host, id) else { return Vec::new() };
     let targets = report::targets(&module).into_iter();
-    let said = targets.filter_map(|(_, target)| machine::of(target.value()).ok()).map(|(flags, _)| {
+    let said = targets.filter_map(|(_, target)| machine::of(target.value()).ok()).flat_map(|(flags, machine)| {
         let counted: Vec<String> = flags.into_iter().filter(|flag| machine::changes_meaning(flag)).collect();
-        counted.join(" ")
+        // A model is compiled and run by whoever tests with the target.
+        std::iter::once(counted.join(" ")).chain(machine.model.into_iter().map(|(_, text)| text))
     });
-    said.filter(|flags| !flags.is_empty()).collect()
+    said.filter(|text| !text.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -122,6 +173,7 @@ mod tests {
     use crate::contract::{CheckReport, KernelRequest, Limits};
     use crate::diagnostic::Diagnostic;
     use crate::pipeline::Compilation;
+    use crate::script::raw_c::makes_c_in_functions;
     use crate::source::ModuleId;
     use crate::world::MemoryWorld;
 
@@ -178,6 +230,44 @@ def copy4(y: [f32][4], x: [f32][4]):
         let by_hand = "t = struct(kind = 'target', name = 'm', cc = struct(compiler = 'sh'))\n";
         let report = checked(&[("lib", by_hand)]);
         assert_eq!(messages(&report.diagnostics), ["target `m` may not ask for the compiler `sh`"]);
+    }
+
+    #[test]
+    fn models_count_and_are_headers() {
+        let target = |name: &str| format!("t = target(name = 'm', cc = cc(model = {{'{name}': '#define X 1'}}))\n");
+        assert_eq!(checked(&[("lib", &target("x.h"))]).raw_c, ["#define X 1"]);
+        let report = checked(&[("lib", &target("x.c"))]);
+        assert_eq!(messages(&report.diagnostics), ["target `m` may not ask for the file `x.c` in its model"]);
+    }
+
+    /// Its C would count for the user's own module, and not for the pack whose update can change it.
+    #[test]
+    fn no_pack_makes_c_for_another_ones_module() {
+        let factory = format!(
+            "{COPY}def make():\n    return make_instr(copy4, 'evil();')\n\ndef text():\n    return 'good();'\n"
+        );
+        let other = ModuleId::new("factory", "lib");
+        let check = |lib: &str| {
+            let id = ModuleId::new("app", "lib");
+            let world = MemoryWorld::new().with(other.clone(), &factory).with(id.clone(), lib);
+            deep(move || Compilation::new(Arc::new(world), Limits::default(), None).check(&[id]))
+        };
+        let report = check("from factory import make\nfast = make()\n");
+        let said = messages(&report.diagnostics);
+        assert!(said[0].starts_with("code of pack `factory` makes the instruction `copy4`"), "{said:?}");
+        let report = check("from factory import copy4, text\nfast = make_instr(copy4, text())\n");
+        assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
+        assert_eq!(report.raw_c, ["good();"]);
+    }
+
+    #[test]
+    fn modules_whose_functions_make_instructions_count_as_a_whole() {
+        let factory = format!("{COPY}def make():\n    return make_instr(copy4, 'seen();')\n");
+        assert_eq!(checked(&[("lib", &factory)]).raw_c, [factory.as_str()]);
+        assert!(makes_c_in_functions("def f():\n    @instr('x')\n    def g(): pass\n"));
+        assert!(makes_c_in_functions("def f():\n    m = memory('M')\n"));
+        assert!(!makes_c_in_functions("m = memory('M')\n@instr('x')\ndef g(x: f32):\n    x = 0.0\n"));
+        assert!(!makes_c_in_functions("def f(p):\n    return set_memory(p, 'x', DRAM)  # memory(x)\n"));
     }
 
     fn messages(diagnostics: &[Diagnostic]) -> Vec<&str> {
