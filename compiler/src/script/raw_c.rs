@@ -244,7 +244,7 @@ def copy4(y: [f32][4], x: [f32][4]):
     #[test]
     fn no_pack_makes_c_for_another_ones_module() {
         let factory = format!(
-            "{COPY}def make():\n    return make_instr(copy4, 'evil();')\n\ndef text():\n    return 'good();'\n"
+            "{COPY}mk = make_instr\n\ndef make():\n    return mk(copy4, 'evil();')\n\ndef text():\n    return 'good();'\n"
         );
         let other = ModuleId::new("factory", "lib");
         let check = |lib: &str| {
