@@ -1,8 +1,9 @@
 //! C that packs write as text: what of it is counted, and for whom.
 //!
 //! Nothing proves such text, so that it must be seen: `exo add` and `exo audit` count it, and `Exo.lock` keeps a digest of it.
-//! Therefore all of it comes into being while a module is evaluated, which is when it is counted. A schedule that runs for
-//! somebody's kernel makes none any more.
+//! Therefore what reaches a kernel comes into being while a module is evaluated, which is when it is counted. A schedule that runs
+//! for somebody's kernel makes none any more. Tests may make what they like, which no kernel gets; a target that they have a function of
+//! another pack make brings flags and headers of that pack into their run uncounted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
