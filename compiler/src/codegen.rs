@@ -26,6 +26,7 @@ pub mod call;
 pub mod checked;
 pub mod function;
 pub mod foreign_words;
+pub mod scope;
 pub mod header;
 pub mod source_file;
 pub mod harness;

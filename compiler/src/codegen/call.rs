@@ -1,5 +1,6 @@
 //! Calls: arguments of C functions, and instructions through their templates.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::codegen::access::{Storage, WindowExpr};
@@ -134,7 +135,9 @@ impl FunctionLowering<'_, '_> {
             .map(|(at, (formal, actual))| self.placeholders(callee, at, formal, actual))
             .collect();
         let mut out = String::new();
+        let mut seams = BTreeSet::new();
         for piece in pieces {
+            seams.insert(out.len());
             match piece {
                 Piece::Text(text) => out.push_str(&text),
                 Piece::Placeholder(name) => match lookup(&arguments, &name) {
@@ -146,6 +149,8 @@ impl FunctionLowering<'_, '_> {
                 },
             }
         }
+        // Words that begin in one piece and end in another stand in no piece alone.
+        self.unit.answered.extend(template::words_over(&out, &seams));
         Some(CStmt::Raw(out))
     }
 

@@ -8,12 +8,11 @@ use crate::codegen::assigned;
 use crate::codegen::bfloat;
 use crate::codegen::c_tree::{self, CExpr, CStmt};
 use crate::codegen::context;
-use crate::codegen::foreign_words;
 use crate::codegen::intervals::Intervals;
 use crate::codegen::liveness;
 use crate::codegen::memory::{self, CBuffer};
-use crate::codegen::names::Scope;
 use crate::codegen::reach::Function;
+use crate::codegen::scope::Scope;
 use crate::codegen::template;
 use crate::codegen::unit::{Layout, Unit};
 use crate::codegen::usage::Touched;
@@ -69,13 +68,13 @@ pub struct FunctionLowering<'u, 'a> {
 pub fn lower(unit: &mut Unit<'_>, function: &Function, declarations: Declarations) -> FunctionText {
     let proc = &function.proc;
     let touched = unit.usage.of(proc);
-    let mut taken = called_names(unit, proc);
-    taken.extend(unit.foreign.around(&function.c_name).cloned());
-    let ending = if unit.marked { foreign_words::MARK } else { "" };
+    let mut words = unit.foreign.around(&function.c_name);
+    words.add(called_names(unit, proc));
+    let names = Scope::new(words, unit.marked);
     let mut lowering = FunctionLowering {
         unit,
         declarations,
-        names: Scope::new(taken, ending),
+        names,
         intervals: Intervals::of(proc),
         asserted_strides: asserted_strides(proc),
         chunks: BTreeMap::new(),

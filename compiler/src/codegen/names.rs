@@ -1,9 +1,5 @@
 //! C identifiers for symbols and procs: unique where they live, and never a word that C or its library owns.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use crate::symbol::Sym;
-
 /// Keywords of C11 and of C++ (headers are read by both), and macros of the headers that generated code includes.
 const WORDS: &[&str] = &[
     "alignas",
@@ -445,40 +441,5 @@ pub fn unused(base: &str, taken: &dyn Fn(&str) -> bool) -> String {
             return name;
         }
         number = number.wrapping_add(1);
-    }
-}
-
-/// The C names of the symbols of one function. Names are given back at the end of their block.
-#[derive(Debug)]
-pub struct Scope {
-    spelled: BTreeMap<Sym, String>,
-    live: BTreeSet<String>,
-    /// Names of functions that the body may call, and other words that no variable may take.
-    functions: BTreeSet<String>,
-    /// What every name ends with.
-    ending: &'static str,
-}
-
-impl Scope {
-    pub fn new(functions: BTreeSet<String>, ending: &'static str) -> Self {
-        Scope { spelled: BTreeMap::new(), live: BTreeSet::new(), functions, ending }
-    }
-
-    pub fn bind(&mut self, symbol: &Sym) -> String {
-        let wanted = format!("{}{}", identifier(symbol.name()), self.ending);
-        let name = unused(&wanted, &|name| {
-            is_reserved_variable(name) || self.live.contains(name) || self.functions.contains(name)
-        });
-        self.live.insert(name.clone());
-        self.spelled.insert(symbol.clone(), name.clone());
-        name
-    }
-
-    pub fn release(&mut self, name: &str) {
-        self.live.remove(name);
-    }
-
-    pub fn get<'a>(&'a self, symbol: &'a Sym) -> &'a str {
-        self.spelled.get(symbol).map_or(symbol.name(), String::as_str)
     }
 }

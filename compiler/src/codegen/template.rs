@@ -167,6 +167,23 @@ pub fn defined_tags(text: &str) -> impl Iterator<Item = &str> {
 
 /// What C reads as identifiers and keywords.
 pub fn words(text: &str) -> impl Iterator<Item = String> {
-    let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    parts.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')).map(str::to_string)
+    placed_words(text).map(|(_, word)| word.to_string())
+}
+
+/// The words that have one of these places of a text inside of them.
+pub fn words_over(text: &str, places: &BTreeSet<usize>) -> Vec<String> {
+    let is_inside = |start: usize, word: &str| places.range(start + 1..start + word.len()).next().is_some();
+    placed_words(text).filter(|(start, word)| is_inside(*start, word)).map(|(_, word)| word.to_string()).collect()
+}
+
+/// Words, each with the byte at which it starts.
+fn placed_words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut end = 0;
+    let parts = text.split_inclusive(move |c: char| !is_part(c)).map(move |part| {
+        let start = end;
+        end += part.len();
+        (start, part.trim_end_matches(|c: char| !is_part(c)))
+    });
+    parts.filter(|(_, word)| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
 }

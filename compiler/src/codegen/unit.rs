@@ -67,7 +67,8 @@ pub struct Unit<'a> {
     pub foreign: ForeignWords,
     /// Whether variables get names that no user-written C can hold, to tell the words of such C from theirs.
     pub marked: bool,
-    /// Words of what functions of memories and externs answered for code inside of functions.
+    /// Words of user-written C inside of functions: what functions of memories and externs answered, and those that
+    /// instructions glue together.
     pub answered: BTreeSet<String>,
     /// The same for code before all functions.
     pub answered_once: BTreeSet<String>,

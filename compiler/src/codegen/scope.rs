@@ -1,0 +1,58 @@
+//! The C names of the variables of one function, clear of every word that the texts in its body use or make.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::codegen::foreign_words::Words;
+use crate::codegen::names::{identifier, is_reserved_variable, unused};
+use crate::symbol::Sym;
+
+/// Names are given back at the end of their block.
+#[derive(Debug)]
+pub struct Scope {
+    spelled: BTreeMap<Sym, String>,
+    live: BTreeSet<String>,
+    /// What texts make of the live names, such as `x_store` of `x`; no two live names make the same.
+    made: BTreeSet<String>,
+    /// Names of functions that the body may call, and what user-written C in it says.
+    words: Words,
+    /// The number of the next name, where names are to tell themselves from all other text.
+    marks: Option<u64>,
+}
+
+impl Scope {
+    pub fn new(words: Words, marked: bool) -> Self {
+        let marks = marked.then_some(0);
+        Scope { spelled: BTreeMap::new(), live: BTreeSet::new(), made: BTreeSet::new(), words, marks }
+    }
+
+    pub fn bind(&mut self, symbol: &Sym) -> String {
+        let wanted = match &mut self.marks {
+            Some(number) => {
+                *number = number.wrapping_add(1);
+                Words::marked(*number)
+            }
+            None => identifier(symbol.name()),
+        };
+        let name = unused(&wanted, &|name| self.is_in_the_way(name));
+        self.made.extend(self.words.made_of(&name));
+        self.live.insert(name.clone());
+        self.spelled.insert(symbol.clone(), name.clone());
+        name
+    }
+
+    fn is_in_the_way(&self, name: &str) -> bool {
+        let taken = |word: &str| self.live.contains(word) || self.made.contains(word) || self.words.says(word);
+        is_reserved_variable(name) || taken(name) || self.words.made_of(name).any(|made| taken(&made))
+    }
+
+    pub fn release(&mut self, name: &str) {
+        self.live.remove(name);
+        for made in self.words.made_of(name) {
+            self.made.remove(&made);
+        }
+    }
+
+    pub fn get<'a>(&'a self, symbol: &'a Sym) -> &'a str {
+        self.spelled.get(symbol).map_or(symbol.name(), String::as_str)
+    }
+}
