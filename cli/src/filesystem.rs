@@ -70,10 +70,12 @@ pub(crate) fn read_bytes(path: &Path) -> Outcome<Vec<u8>> {
 /// Devices and pipes have no length that could be looked at first, so the reading itself is limited.
 fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
-    if file.metadata()?.len() > LARGEST_FILE {
+    let length = file.metadata()?.len();
+    if length > LARGEST_FILE {
         return Err(too_large());
     }
-    let mut bytes = Vec::new();
+    // One byte more, so that the end is found without another place for the bytes.
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
     file.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST_FILE { Err(too_large()) } else { Ok(bytes) }
 }

@@ -56,7 +56,7 @@ macro_rules! digest_text {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+                f.write_str(hex(&self.0, &mut [0; 64]))
             }
         }
 
@@ -77,6 +77,17 @@ macro_rules! digest_text {
 
 digest_text!(Sha256);
 digest_text!(Blake3);
+
+/// The digits of a digest, in a place for them. Digests are written by the thousand, as names of files.
+fn hex<'d>(bytes: &[u8; 32], digits: &'d mut [u8; 64]) -> &'d str {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or_default();
+    let (pairs, _) = digits.as_chunks_mut::<2>();
+    for (pair, byte) in pairs.iter_mut().zip(bytes) {
+        *pair = [digit(byte >> 4), digit(byte & 15)];
+    }
+    std::str::from_utf8(digits).unwrap_or_default()
+}
 
 /// Reads 32 bytes in lower-case hexadecimal; one digest has one text.
 fn parse_hex(text: &str) -> Result<[u8; 32], DigestError> {

@@ -8,11 +8,11 @@ use exo_index::lockfile::LOCK_FILE;
 use crate::arguments::Install;
 use crate::bundle::{self, Proved};
 use crate::cache::Cache;
-use crate::commands::ready::ready_asking;
+use crate::commands::ready;
 use crate::failure::{Exit, Failure, Outcome, count};
 use crate::filesystem;
 use crate::install::Installed;
-use crate::install::standing::Ask;
+use crate::install::standing::{self, Ask};
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -20,7 +20,11 @@ use crate::terminal::Terminal;
 pub(super) fn run(arguments: &Install, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let (installed, proved) = match &arguments.bundle {
         Some(file) => from_bundle(file, settings, terminal).map(|(installed, proved)| (installed, Some(proved)))?,
-        None => (ready_asking(settings, terminal, Ask::Registries)?.installed, None),
+        None => {
+            let (project, installed) = ready::installed(settings, terminal)?;
+            standing::warn(settings, terminal, &project, &installed.plan.lock, Ask::Registries);
+            (installed, None)
+        }
     };
     installed.plan.check_trees()?;
     for skipped in installed.summary.skipped() {

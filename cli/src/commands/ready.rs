@@ -31,18 +31,27 @@ pub(crate) struct Ready {
 /// Installs what the project needs and brings Exo.lock up to date (with `--locked`, refuses where it is not); warns of versions that
 /// were taken back since, as far as this machine knows.
 pub(crate) fn ready(settings: &Settings, terminal: &Terminal) -> Outcome<Ready> {
-    ready_asking(settings, terminal, Ask::Memory)
-}
-
-/// As [`ready`], with warnings of what is said now.
-pub(crate) fn ready_asking(settings: &Settings, terminal: &Terminal, ask: Ask) -> Outcome<Ready> {
     let ready = ready_silently(settings, terminal)?;
-    standing::warn(settings, terminal, &ready.project, &ready.installed.plan.lock, ask);
+    standing::warn(settings, terminal, &ready.project, &ready.installed.plan.lock, Ask::Memory);
     Ok(ready)
 }
 
 /// As [`ready`], for a command that tells itself what is said of the locked versions.
 pub(crate) fn ready_silently(settings: &Settings, terminal: &Terminal) -> Outcome<Ready> {
+    let (project, installed) = installed(settings, terminal)?;
+    let mut packs = install::world_packs(&installed.plan.instances, &project.locked_for(&project.manifest)?);
+    let own = own_pack(&project);
+    let id = own.id.clone();
+    // A file of the project that is no part of its pack sees what the pack's tests see.
+    let mut loose = own.dev_dependencies.clone();
+    loose.extend(own.dependencies.clone());
+    loose.insert(own.import.clone(), id.clone());
+    packs.push(own);
+    Ok(Ready { world: Arc::new(DiskWorld::new(packs, loose)?), id, project, installed })
+}
+
+/// Only installs, and brings Exo.lock up to date.
+pub(crate) fn installed(settings: &Settings, terminal: &Terminal) -> Outcome<(Project, Installed)> {
     let mut project = Project::open(settings)?;
     for _ in 0..ATTEMPTS {
         let installed = install::install(settings, terminal, &project, &project.manifest, true)?;
@@ -60,15 +69,7 @@ pub(crate) fn ready_silently(settings: &Settings, terminal: &Terminal) -> Outcom
                 terminal.status("Locked", exo_index::lockfile::LOCK_FILE);
             }
         }
-        let mut packs = install::world_packs(&installed.plan.instances, &project.locked_for(&project.manifest)?);
-        let own = own_pack(&project);
-        let id = own.id.clone();
-        // A file of the project that is no part of its pack sees what the pack's tests see.
-        let mut loose = own.dev_dependencies.clone();
-        loose.extend(own.dependencies.clone());
-        loose.insert(own.import.clone(), id.clone());
-        packs.push(own);
-        return Ok(Ready { world: Arc::new(DiskWorld::new(packs, loose)?), id, project, installed });
+        return Ok((project, installed));
     }
     Err(Failure::environment("Exo.toml or Exo.lock keeps changing while packs are installed")
         .hint("wait for the other process that changes the project, then run the command again"))

@@ -46,6 +46,8 @@ pub(crate) struct Instance {
     pub(crate) locked: LockedPack,
     /// What the registry's checker signed about it, where the registry was looked at.
     pub(crate) signed: Option<Arc<Signed>>,
+    /// Its files in the cache, where they were looked at.
+    opened: Option<Arc<Tree>>,
     display_prefix: String,
 }
 
@@ -105,6 +107,7 @@ impl Instance {
             },
             dependencies,
             signed: None,
+            opened: None,
             display_prefix: String::new(),
         })
     }
@@ -129,10 +132,14 @@ impl Plan {
     /// A file was changed or is gone.
     pub(crate) fn check_trees(&self) -> Outcome<()> {
         for instance in &self.instances {
-            if let Location::Tree { folder, .. } = &instance.location
-                && let Some(tree) = Tree::open(folder, &instance.tree)?
-            {
-                tree.check()?;
+            match (&instance.opened, &instance.location) {
+                (Some(tree), _) => tree.check()?,
+                (None, Location::Tree { folder, .. }) => {
+                    if let Some(tree) = Tree::open(folder, &instance.tree)? {
+                        tree.check()?;
+                    }
+                }
+                (None, Location::Folder { .. } | Location::Embedded(_) | Location::Memory(_)) => {}
             }
         }
         Ok(())
@@ -394,6 +401,7 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
         location,
         locked: locked.clone(),
         signed: None,
+        opened: None,
         display_prefix,
     };
     match (&locked.source, locked.archive, locked.tree) {
@@ -421,7 +429,8 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
             let location = Location::Tree { folder, digest: digest.to_string() };
             let signed = registry.get(&locked.name, &locked.version).map(|pack| pack.signed());
             let signed = signed.transpose()?.flatten();
-            Ok(Instance { signed, ..made(digest, &manifest, location, format!("{}/", locked.name)) })
+            let opened = Some(Arc::new(tree));
+            Ok(Instance { signed, opened, ..made(digest, &manifest, location, format!("{}/", locked.name)) })
         }
         (LockedSource::Builtin | LockedSource::Registry(_), _, _) => {
             Err(Failure::refused(format!("`{}` is locked from `{}` without its digests", locked.name, locked.source))

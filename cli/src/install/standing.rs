@@ -60,9 +60,13 @@ pub(crate) fn standings(
         Ask::Registries => registry.reach(settings, terminal, places, Some(lock))?,
         Ask::Memory => {
             let offline = Settings { offline: true, ..settings.clone() };
-            for place in places {
-                // What was never seen is no news.
-                let _ = registry.reach(&offline, terminal, [place], Some(lock));
+            let places: Vec<_> = places.collect();
+            if registry.reach(&offline, terminal, places.clone(), Some(lock)).is_err() {
+                registry = Registry::open(settings)?;
+                for place in places {
+                    // What was never seen is no news.
+                    let _ = registry.reach(&offline, terminal, [place], Some(lock));
+                }
             }
         }
     }

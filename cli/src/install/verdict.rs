@@ -9,7 +9,7 @@ use crate::cache::Cache;
 use crate::failure::{Failure, Outcome};
 use crate::filesystem;
 
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Digest of the compiler's source text at build time: a changed checker makes every verdict stale.
 pub(crate) const CHECKER_DIGEST: &str = env!("EXO_CHECKER_DIGEST");
@@ -88,13 +88,40 @@ impl Subject {
     pub(crate) fn checker_named(&self) -> String {
         format!("{} {}", self.checker, self.checker_digest)
     }
+}
+
+/// What a verdict is found by in the cache: its subject, with one digest for all that the pack can reach. Equal keys have equal
+/// verdicts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Key {
+    /// Without dependencies.
+    subject: Subject,
+    reach: String,
+}
+
+impl Key {
+    pub(crate) fn new(pack: &str, version: &str, tree: &str, reach: String) -> Self {
+        Key { subject: Subject::new(pack, version, tree, BTreeMap::new()), reach }
+    }
+
+    pub(crate) fn subject(&self, dependencies: BTreeMap<String, String>) -> Subject {
+        Subject { dependencies, ..self.subject.clone() }
+    }
 
     /// The name of the verdict in the cache.
-    fn key(&self) -> Outcome<String> {
-        let text =
-            serde_json::to_string(self).map_err(|error| Failure::bug(format!("cannot write a subject: {error}")))?;
-        Ok(blake3::hash(text.as_bytes()).to_hex().to_string())
+    fn name(&self) -> Outcome<String> {
+        let text = serde_json::to_string(self).map_err(|error| Failure::bug(format!("cannot write a key: {error}")))?;
+        Ok(format!("{}.json", blake3::hash(text.as_bytes()).to_hex()))
     }
+}
+
+/// A file of the cache. The subject of its verdict names no dependencies: the key stands for them.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    key: Key,
+    verdict: Verdict,
 }
 
 /// BLAKE3 over pieces of raw C, each with its length, so that no two lists give the same bytes.
@@ -110,24 +137,25 @@ pub(crate) fn raw_c_digest(pieces: &[String]) -> Option<String> {
     Some(hasher.finalize().to_hex().to_string())
 }
 
-/// The cached verdict for a subject. A file that cannot be read as that verdict counts as absent: verification is
-/// then simply done again.
-pub(crate) fn load(cache: &Cache, subject: &Subject) -> Outcome<Option<Verdict>> {
-    let path = cache.verdicts().join(format!("{}.json", subject.key()?));
+/// The cached verdict for a key, whose subject names no dependencies. A file that cannot be read as that verdict counts as absent:
+/// verification is then simply done again.
+pub(crate) fn load(cache: &Cache, key: &Key) -> Outcome<Option<Verdict>> {
+    let path = cache.verdicts().join(key.name()?);
     let Some(text) = filesystem::read_optional(&path)? else {
         return Ok(None);
     };
-    let verdict: Option<Verdict> =
-        serde_json::from_str(&text).ok().filter(|verdict: &Verdict| verdict.subject == *subject);
-    if verdict.is_some() {
+    let kept: Option<Kept> = serde_json::from_str(&text).ok();
+    let kept = kept.filter(|kept| kept.key == *key && kept.verdict.subject == key.subject);
+    if kept.is_some() {
         crate::cache::tree::record_use(&path);
     }
-    Ok(verdict)
+    Ok(kept.map(|kept| kept.verdict))
 }
 
-pub(crate) fn store(cache: &Cache, verdict: &Verdict) -> Outcome<()> {
-    let path = cache.verdicts().join(format!("{}.json", verdict.subject.key()?));
-    let text = serde_json::to_string_pretty(verdict)
+pub(crate) fn store(cache: &Cache, key: &Key, verdict: &Verdict) -> Outcome<()> {
+    let path = cache.verdicts().join(key.name()?);
+    let verdict = Verdict { subject: key.subject.clone(), ..verdict.clone() };
+    let text = serde_json::to_string_pretty(&Kept { key: key.clone(), verdict })
         .map_err(|error| Failure::bug(format!("cannot write a verdict: {error}")))?;
     filesystem::create_directory(&cache.verdicts())?;
     filesystem::write_cached(&path, text.as_bytes())
@@ -138,20 +166,13 @@ pub(crate) fn store(cache: &Cache, verdict: &Verdict) -> Outcome<()> {
 mod tests {
     use super::*;
 
+    fn key() -> Key {
+        Key::new("neon", "1.0.0", "t", "r".into())
+    }
+
     fn verdict() -> Verdict {
-        let subject = Subject {
-            format: FORMAT,
-            pack: "neon".into(),
-            version: "1.0.0".into(),
-            tree: "t".into(),
-            dependencies: BTreeMap::from([("std".into(), "s".into())]),
-            exo: "0".into(),
-            checker: "0".into(),
-            checker_digest: "d".into(),
-            solver: "z3".into(),
-        };
         Verdict {
-            subject,
+            subject: key().subject(BTreeMap::from([("std".into(), "s".into())])),
             claims: vec!["a -> b".into()],
             tests: 2,
             procs: vec![],
@@ -169,38 +190,40 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_stands_for_its_subject_only() {
+    fn a_verdict_stands_for_its_key_only() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache { root: folder.path().to_path_buf() };
-        let verdict = verdict();
-        store(&cache, &verdict).unwrap();
-        assert_eq!(load(&cache, &verdict.subject).unwrap().unwrap(), verdict);
-        let changes: [fn(&mut Subject); 4] = [
-            |subject| subject.tree = "other".into(),
-            |subject| subject.solver = "z3 5".into(),
-            |subject| subject.checker_digest = "e".into(),
-            |subject| {
-                subject.dependencies.insert("std".into(), "s2".into());
-            },
+        store(&cache, &key(), &verdict()).unwrap();
+        let found = load(&cache, &key()).unwrap().unwrap();
+        assert_eq!(Verdict { subject: verdict().subject, ..found }, verdict());
+        let changes: [fn(&mut Key); 4] = [
+            |key| key.subject.tree = "other".into(),
+            |key| key.subject.solver = "z3 5".into(),
+            |key| key.subject.checker_digest = "e".into(),
+            |key| key.reach = "r2".into(),
         ];
         for change in changes {
-            let mut subject = verdict.subject.clone();
-            change(&mut subject);
-            assert!(load(&cache, &subject).unwrap().is_none());
+            let mut key = key();
+            change(&mut key);
+            assert!(load(&cache, &key).unwrap().is_none());
         }
     }
 
     #[test]
-    fn a_verdict_of_another_subject_under_this_name_is_not_believed() {
+    fn a_verdict_of_another_key_under_this_name_is_not_believed() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache { root: folder.path().to_path_buf() };
-        let good = verdict();
-        let mut forged = good.clone();
-        forged.subject.tree = "other".into();
         std::fs::create_dir_all(cache.verdicts()).unwrap();
-        let path = cache.verdicts().join(format!("{}.json", good.subject.key().unwrap()));
-        std::fs::write(path, serde_json::to_string(&forged).unwrap()).unwrap();
-        assert!(load(&cache, &good.subject).unwrap().is_none());
+        let changes: [fn(&mut Kept); 2] =
+            [|kept| kept.key.reach = "other".into(), |kept| kept.verdict.subject.tree = "other".into()];
+        for change in changes {
+            let verdict = Verdict { subject: key().subject, ..verdict() };
+            let mut forged = Kept { key: key(), verdict };
+            change(&mut forged);
+            let path = cache.verdicts().join(key().name().unwrap());
+            std::fs::write(path, serde_json::to_string(&forged).unwrap()).unwrap();
+            assert!(load(&cache, &key()).unwrap().is_none());
+        }
     }
 
     #[test]

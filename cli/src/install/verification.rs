@@ -1,6 +1,6 @@
 //! Verifies packs in limited child processes, several at a time, and keeps the verdicts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use exo_compiler::diagnostic::codes;
-use exo_index::name::PackName;
 
 use crate::c_toolchain::process;
 use crate::cache::Cache;
 use crate::environment;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::install::plan::Instance;
-use crate::install::verdict::{self, Subject, Verdict};
+use crate::install::reach::Reach;
+use crate::install::verdict::{self, Key, Verdict};
 use crate::install::verification_child::{Answer, Request};
 use crate::settings::Settings;
 use crate::terminal::{Progress, Terminal};
@@ -50,8 +50,7 @@ pub(crate) fn verify_among(
     (others, instances): (&[Instance], &[Instance]),
     use_cached: bool,
 ) -> Outcome<Vec<Verified>> {
-    let all = others.iter().chain(instances);
-    let by_name: BTreeMap<&PackName, &Instance> = all.map(|instance| (&instance.name, instance)).collect();
+    let reach = Reach::new(others.iter().chain(instances));
     let progress = terminal.progress("Verifying", instances.len());
     let next = AtomicUsize::new(0);
     let failed = AtomicUsize::new(usize::MAX);
@@ -64,7 +63,6 @@ pub(crate) fn verify_among(
             if index > failed.load(Ordering::SeqCst) {
                 break;
             }
-            let reach = reachable(instance, &by_name);
             let result = verify_one(settings, terminal, cache, instance, &reach, use_cached, &progress);
             if result.is_err() {
                 failed.fetch_min(index, Ordering::SeqCst);
@@ -85,51 +83,41 @@ pub(crate) fn verify_among(
     results.into_values().collect()
 }
 
-/// A pack and everything it can reach, in the order of their names.
-fn reachable<'a>(instance: &'a Instance, by_name: &BTreeMap<&'a PackName, &'a Instance>) -> Vec<&'a Instance> {
-    let mut seen: BTreeSet<&PackName> = BTreeSet::from([&instance.name]);
-    let mut open = vec![instance];
-    let mut found = BTreeMap::new();
-    while let Some(pack) = open.pop() {
-        found.insert(&pack.name, pack);
-        let own = if pack.name == instance.name { Some(&instance.dev_dependencies) } else { None };
-        for name in pack.dependencies.iter().chain(own.into_iter().flatten()) {
-            if let Some(dependency) = by_name.get(name)
-                && seen.insert(name)
-            {
-                open.push(dependency);
-            }
-        }
-    }
-    found.into_values().collect()
-}
-
 #[allow(clippy::too_many_arguments, reason = "called once; a struct would only rename the arguments")]
-fn verify_one(
+fn verify_one<'a>(
     settings: &Settings,
     terminal: &Terminal,
     cache: &Cache,
-    instance: &Instance,
-    reach: &[&Instance],
+    instance: &'a Instance,
+    reach: &Reach<'a>,
     use_cached: bool,
     progress: &Progress,
 ) -> Outcome<Verified> {
     let start = Instant::now();
     let name = format!("{} {}", instance.name, instance.version);
     progress.message(&name);
-    let others = reach.iter().filter(|other| other.name != instance.name);
-    let dependencies = others.map(|other| (other.name.to_string(), other.tree.to_string())).collect();
-    let version = instance.version.to_string();
-    let subject = Subject::new(instance.name.as_str(), &version, &instance.tree.to_string(), dependencies);
-    if use_cached && let Some(verdict) = verdict::load(cache, &subject)? {
+    // Packs that reach themselves are refused before they get here.
+    let digest = reach.digest(instance).ok_or_else(|| Failure::bug(format!("`{name}` depends on itself")))?;
+    let (version, tree) = (instance.version.to_string(), instance.tree.to_string());
+    let key = Key::new(instance.name.as_str(), &version, &tree, digest.to_string());
+    let subject = |reach: &[&Instance]| {
+        let others = reach.iter().filter(|other| other.name != instance.name);
+        key.subject(others.map(|other| (other.name.to_string(), other.tree.to_string())).collect())
+    };
+    if use_cached && let Some(mut verdict) = verdict::load(cache, &key)? {
         terminal.detail(&format!("verdict of {name} is cached"));
+        // What a registry signed is compared by its dependencies too.
+        if instance.signed.is_some() {
+            verdict.subject = subject(&reach.list(instance));
+        }
         progress.step(&name);
         return Ok(Verified { verdict, cached: true, took: start.elapsed() });
     }
+    let reach = reach.list(instance);
     terminal.detail(&format!("verifying {name}"));
     let limits = &settings.limits;
     let request = Request {
-        subject,
+        subject: subject(&reach),
         id: instance.id(),
         packs: reach.iter().map(|pack| pack.world_pack()).collect(),
         steps: limits.steps,
@@ -140,7 +128,7 @@ fn verify_one(
         color: terminal.is_colored(),
     };
     let verdict = judge(&name, run_child(&name, &request)?)?;
-    verdict::store(cache, &verdict)?;
+    verdict::store(cache, &key, &verdict)?;
     progress.step(&name);
     Ok(Verified { verdict, cached: false, took: start.elapsed() })
 }

@@ -1,6 +1,8 @@
 //! A registry as this machine sees it: nothing is given out that was not checked up to a signature that is believed.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use exo_compiler::diagnostic::codes;
@@ -47,6 +49,9 @@ pub(crate) struct Client {
     offline: bool,
     /// Files by their SHA-256, of all registries.
     objects: PathBuf,
+    /// The parts of the index that lead to packs, as far as they were read.
+    snapshot: OnceLock<Snapshot>,
+    buckets: Mutex<BTreeMap<u8, Arc<Bucket>>>,
 }
 
 /// What came between while a proof was made.
@@ -144,7 +149,17 @@ impl Client {
             }
         };
         let objects = cache.root.join("objects");
-        Ok(Client { url: url.to_string(), place, transport, trust, offline: settings.offline, objects })
+        let (snapshot, buckets) = (OnceLock::new(), Mutex::default());
+        Ok(Client {
+            url: url.to_string(),
+            place,
+            transport,
+            trust,
+            offline: settings.offline,
+            objects,
+            snapshot,
+            buckets,
+        })
     }
 
     fn disbelief(&self, refusal: &Refusal) -> Box<Failure> {
@@ -177,29 +192,46 @@ impl Client {
 
     /// What the registry says of a pack; `None` when it has none of that name.
     pub(crate) fn shard(&self, name: &PackName) -> Outcome<Option<Shard>> {
-        let wrong = |malformed: Malformed| self.disbelief(&Refusal::Malformed(malformed));
-        match self.way_to(name)? {
-            Some([_, _, shard]) => Shard::parse(&shard, name).map(Some).map_err(wrong),
-            None => Ok(None),
-        }
+        let Some(bucket) = self.bucket(bucket_of(name))? else { return Ok(None) };
+        let Some(digest) = bucket.0.get(name) else { return Ok(None) };
+        let bytes = self.object("the index of a pack", &layout::shard(digest), digest, LARGE)?;
+        Shard::parse(&bytes, name).map(Some).map_err(|malformed| self.malformed(malformed))
     }
 
-    /// The files that lead to a pack: snapshot, bucket and shard.
-    fn way_to(&self, name: &PackName) -> Outcome<Option<[Vec<u8>; 3]>> {
-        let wrong = |malformed: Malformed| self.disbelief(&Refusal::Malformed(malformed));
+    fn malformed(&self, malformed: Malformed) -> Box<Failure> {
+        self.disbelief(&Refusal::Malformed(malformed))
+    }
+
+    fn snapshot(&self) -> Outcome<&Snapshot> {
+        if let Some(snapshot) = self.snapshot.get() {
+            return Ok(snapshot);
+        }
+        let snapshot = Snapshot::parse(&self.snapshot_bytes()?).map_err(|malformed| self.malformed(malformed))?;
+        Ok(self.snapshot.get_or_init(|| snapshot))
+    }
+
+    fn snapshot_bytes(&self) -> Outcome<Vec<u8>> {
         let digest = self.pointer()?.snapshot;
-        let snapshot = self.object("the snapshot", &layout::snapshot(&digest), &digest, LARGE)?;
-        let number = bucket_of(name);
-        let Some(digest) = Snapshot::parse(&snapshot).map_err(wrong)?.bucket(number) else {
-            return Ok(None);
-        };
-        let bytes = self.object("a bucket of the index", &layout::bucket(&digest), &digest, LARGE)?;
-        let bucket = Bucket::parse(&bytes, number).map_err(wrong)?;
-        let Some(digest) = bucket.0.get(name) else {
-            return Ok(None);
-        };
-        let shard = self.object("the index of a pack", &layout::shard(digest), digest, LARGE)?;
-        Ok(Some([snapshot, bytes, shard]))
+        self.object("the snapshot", &layout::snapshot(&digest), &digest, LARGE)
+    }
+
+    /// A bucket of the index; `None` when no pack is in it.
+    fn bucket(&self, number: u8) -> Outcome<Option<Arc<Bucket>>> {
+        let died = |_| Failure::bug("a thread died while it read the index");
+        if let Some(bucket) = self.buckets.lock().map_err(died)?.get(&number) {
+            return Ok(Some(Arc::clone(bucket)));
+        }
+        let Some(bytes) = self.bucket_bytes(number)? else { return Ok(None) };
+        let bucket = Bucket::parse(&bytes, number).map_err(|malformed| self.malformed(malformed))?;
+        let bucket = Arc::new(bucket);
+        self.buckets.lock().map_err(died)?.insert(number, Arc::clone(&bucket));
+        Ok(Some(bucket))
+    }
+
+    fn bucket_bytes(&self, number: u8) -> Outcome<Option<Vec<u8>>> {
+        let digest = self.snapshot()?.bucket(number);
+        let read = |digest| self.object("a bucket of the index", &layout::bucket(&digest), &digest, LARGE);
+        digest.map(read).transpose()
     }
 
     /// What shows elsewhere, without a network, that some versions were published: roots, pointer, the way to each pack, and proofs.
@@ -221,15 +253,24 @@ impl Client {
                     .code(codes::DIGEST)
                     .hint("what is locked and what the registry has differ; do not use this version before its operator explains it")
             };
-            let way = self.way_to(name)?.ok_or_else(lacks)?;
-            let [_, _, shard] = &way;
-            let shard = Shard::parse(shard, name).map_err(malformed)?;
+            let shard = self.shard(name)?.ok_or_else(lacks)?;
             let entry = shard.version(version).ok_or_else(lacks)?;
             let path = inclusion_proof(&tiles, entry.log, size).map_err(|unproven| unproven.failure(&self.place))?;
             evidence.proofs.push(LogProof { name: (*name).clone(), version: (*version).clone(), path });
-            way.iter().for_each(|bytes| evidence.add_object(bytes));
+            self.way_to(name)?.iter().for_each(|bytes| evidence.add_object(bytes));
         }
         Ok(evidence)
+    }
+
+    /// The files that lead to a pack: snapshot, bucket and shard.
+    fn way_to(&self, name: &PackName) -> Outcome<Vec<Vec<u8>>> {
+        let number = bucket_of(name);
+        let shard = self.bucket(number)?.and_then(|bucket| bucket.0.get(name).copied());
+        let shard = shard.map(|digest| self.object("the index of a pack", &layout::shard(&digest), &digest, LARGE));
+        Ok([Some(self.snapshot_bytes()?), self.bucket_bytes(number)?, shard.transpose()?]
+            .into_iter()
+            .flatten()
+            .collect())
     }
 
     /// The names of all packs, as far as they come within some time: for the one question what a wrong name was meant to be.
@@ -238,18 +279,12 @@ impl Client {
     /// The index cannot be had, or is not sound.
     pub(crate) fn names(&self, within: Duration) -> Outcome<Vec<PackName>> {
         let start = Instant::now();
-        let wrong = |malformed: Malformed| self.disbelief(&Refusal::Malformed(malformed));
-        let digest = self.pointer()?.snapshot;
-        let bytes = self.object("the snapshot", &layout::snapshot(&digest), &digest, LARGE)?;
-        let snapshot = Snapshot::parse(&bytes).map_err(wrong)?;
         let mut names = Vec::new();
         for number in 0..=u8::MAX {
-            let Some(digest) = snapshot.bucket(number) else { continue };
             if start.elapsed() > within {
                 break;
             }
-            let bytes = self.object("a bucket of the index", &layout::bucket(&digest), &digest, LARGE)?;
-            names.extend(Bucket::parse(&bytes, number).map_err(wrong)?.0.into_keys());
+            names.extend(self.bucket(number)?.iter().flat_map(|bucket| bucket.0.keys().cloned()));
         }
         Ok(names)
     }

@@ -43,8 +43,8 @@ pub(crate) struct Record {
     pub refused: Vec<(ModuleId, Refusal)>,
     /// `algorithm -> schedule` for each claim shown.
     pub claims: Vec<String>,
-    /// Digests of the procs that claims produced.
-    pub claimed: Vec<String>,
+    /// For each claim shown, the digests of the algorithm and of what the schedule made of it.
+    pub claimed: Vec<(String, String)>,
     /// Obligations that were waived, with the module that was being evaluated; `None` in a test.
     pub waived: Vec<(Option<ModuleId>, Waiver)>,
     /// How C was run (`native`, `qemu-aarch64`).
@@ -55,6 +55,18 @@ pub(crate) struct Record {
     pub instructions: Vec<(ModuleId, Arc<Proc>)>,
     /// Memories and externs, whose functions write C. Those functions are part of a module's text; names only here.
     pub writers: Vec<(ModuleId, Writer, String)>,
+    /// What `cc(...)` told the C compiler that may change what C means, with the module that was being evaluated.
+    pub compilers: Vec<(ModuleId, Vec<String>)>,
+}
+
+impl Record {
+    /// Counts a claim that says something which no claim before it said: a schedule that changes nothing proves nothing.
+    pub(crate) fn claim(&mut self, line: String, procs: (String, String)) {
+        if procs.0 != procs.1 && !self.claimed.contains(&procs) {
+            self.claims.push(line);
+            self.claimed.push(procs);
+        }
+    }
 }
 
 /// A module's text and, once its imports are known, its Starlark text.

@@ -3,53 +3,31 @@
 //! A pack says this, and the user's own compiler is run with it. So it is held to what tells about a machine: nothing here
 //! names a program, a file, or code that the compiler would load.
 
-use starlark::values::Value;
-use starlark::values::dict::DictRef;
-use starlark::values::list::ListRef;
+use starlark::values::{Value, ValueLike};
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::script::report::field;
+use crate::script::values::cc::CcValue;
+use crate::script::wording::kind;
 use crate::world::CMachine;
 
 /// The flags and the machine of a target.
 ///
 /// # Errors
-/// What `cc(...)` says reaches further than a machine.
+/// The `cc` of the target was not made by `cc(...)`, which looks at what it is told.
 pub(crate) fn of(target: Value<'_>) -> Result<(Vec<String>, CMachine), Diagnostic> {
-    let name = field(target, "name").and_then(|name| name.unpack_str()).unwrap_or_default();
     let cc = field(target, "cc");
-    let texts = |key: &str| -> Vec<String> {
-        let list = cc.and_then(|cc| field(cc, key)).and_then(ListRef::from_value);
-        let texts = list.map(|list| list.content().iter().filter_map(|value| value.unpack_str()).map(str::to_string));
-        texts.map(Iterator::collect).unwrap_or_default()
-    };
-    let text = |key: &str| -> String {
-        cc.and_then(|cc| field(cc, key)).and_then(|value| value.unpack_str()).unwrap_or_default().to_string()
-    };
-    let headers = cc.and_then(|cc| field(cc, "model")).and_then(DictRef::from_value);
-    let headers = headers.map(|headers| {
-        let pairs = headers.iter().filter_map(|(name, text)| Some((name.unpack_str()?, text.unpack_str()?)));
-        pairs.map(|(name, text)| (name.to_string(), text.to_string())).collect()
-    });
-    let machine = CMachine {
-        triple: text("triple"),
-        features: texts("features"),
-        compiler: text("compiler"),
-        cpu: text("cpu"),
-        model: headers.unwrap_or_default(),
-    };
-    let flags = texts("flags");
-    match objection(&flags, &machine) {
-        None => Ok((flags, machine)),
-        Some((what, hint)) => {
-            let message = format!("target `{name}` may not ask for {what}");
-            Err(Diagnostic::error(codes::TARGET, message).hint(hint))
-        }
+    if let Some(value) = cc.and_then(|cc| cc.downcast_ref::<CcValue>()) {
+        return Ok((value.flags.clone(), value.machine.clone()));
     }
+    let name = field(target, "name").and_then(|name| name.unpack_str()).unwrap_or_default();
+    let found = cc.map_or("missing".into(), |cc| kind(cc.get_type()));
+    let message = format!("the `cc` of target `{name}` is {found}, and has to be made by `cc(...)`");
+    Err(Diagnostic::error(codes::TARGET, message).hint("write `cc = cc(flags = [\"-O3\"])`, or leave it out"))
 }
 
 /// What is no property of a machine, and what to do instead.
-fn objection(flags: &[String], machine: &CMachine) -> Option<(String, &'static str)> {
+pub(crate) fn objection(flags: &[String], machine: &CMachine) -> Option<(String, &'static str)> {
     if let Some(flag) = flags.iter().find(|flag| !is_harmless(flag)) {
         let hint = "flags of a target choose the machine, the language and the optimisation: `-m...`, `-O...`, `-std=...`, `-D...`, \
                     `-f...` without a file, `-W...`, `-g`; others belong into the build that compiles the C";

@@ -28,6 +28,7 @@ use crate::script::errors::{as_refusal, refused};
 use crate::script::hooks;
 use crate::script::host::Host;
 use crate::script::raw_c::{self, Writer};
+use crate::script::values::cc;
 use crate::script::values::configs::{self, ConfigValue};
 use crate::script::values::cursor::CursorValue;
 use crate::script::values::operator::OperatorValue;
@@ -88,6 +89,7 @@ pub(crate) fn globals() -> &'static Globals {
         }
         builder.namespace("ExoType", exo_types);
         natives(&mut builder);
+        cc::natives(&mut builder);
         crate::script::testing::natives(&mut builder);
         builder.build()
     })

@@ -2,8 +2,8 @@
 //!
 //! Nothing proves such text, so that it must be seen: `exo add` and `exo audit` count it, and `Exo.lock` keeps a digest of it.
 //! Therefore what reaches a kernel comes into being while a module is evaluated, which is when it is counted. A schedule that runs
-//! for somebody's kernel makes none any more. Tests may make what they like, which no kernel gets; a target that they have a function of
-//! another pack make brings flags and headers of that pack into their run uncounted.
+//! for somebody's kernel makes none any more. Tests may make what they like, which no kernel gets, but not by functions of another pack
+//! that does not count it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::loop_ir::Proc;
 use crate::script::errors::failed;
 use crate::script::host::Host;
-use crate::script::{load, machine, report};
+use crate::script::machine;
+use crate::script::values::cc::CcValue;
 use crate::source::ModuleId;
 use crate::syntax::module;
 
@@ -22,6 +23,7 @@ pub(crate) enum Writer {
     Instruction,
     Memory,
     Extern,
+    Compiler,
 }
 
 impl Writer {
@@ -30,6 +32,7 @@ impl Writer {
             Writer::Instruction => "instruction",
             Writer::Memory => "memory",
             Writer::Extern => "extern",
+            Writer::Compiler => "compiler settings",
         }
     }
 }
@@ -65,6 +68,27 @@ pub(crate) fn note_functions(
     Ok(())
 }
 
+/// What `cc(...)` tells the C compiler that may change what C means, and the headers that model its machine.
+pub(crate) fn told(cc: &CcValue) -> Vec<String> {
+    let flags: Vec<&str> = cc.flags.iter().map(String::as_str).filter(|flag| machine::changes_meaning(flag)).collect();
+    let texts = std::iter::once(flags.join(" ")).chain(cc.machine.model.iter().map(|(_, text)| text.clone()));
+    texts.filter(|text| !text.is_empty()).collect()
+}
+
+/// Notes what [`told`] found, for the module that is being evaluated. `maker` is the module of the code which says so.
+///
+/// # Errors
+/// A kernel is being composed, or the code is of another pack, which does not count it.
+pub(crate) fn note_compiler(host: &Host, texts: Vec<String>, maker: Option<&ModuleId>) -> starlark::Result<()> {
+    let first_line = texts.first().and_then(|text| text.lines().next()).unwrap_or_default();
+    let shown: String = first_line.chars().take(40).collect();
+    allowed(host, (Writer::Compiler, &shown), maker)?;
+    if let Some(module) = host.loading.borrow().last() {
+        host.record.borrow_mut().compilers.push((module.clone(), texts));
+    }
+    Ok(())
+}
+
 /// Refuses what nobody would count, or what would count for another pack than the one whose update can change it. The build fails, not
 /// the step: `attempt` in the very pack could hide a refusal.
 fn allowed(host: &Host, (writer, name): (Writer, &str), maker: Option<&ModuleId>) -> starlark::Result<()> {
@@ -86,8 +110,8 @@ fn allowed(host: &Host, (writer, name): (Writer, &str), maker: Option<&ModuleId>
             refuse(
                 format!("code of pack `{pack}` makes the {word} `{name}` for a module that is not its own, unseen"),
                 format!(
-                    "`{pack}` does not count this C, so that an update could change it unseen: a function of `{maker}` has to write \
-                     `@instr`, `make_instr(...)`, `memory(...)` or `extern(...)` itself, which makes its module count as raw C"
+                    "`{pack}` does not count this C, so that an update could change it unseen: make it at the top level of `{maker}`; or \
+                     a function there writes `@instr`, `make_instr(...)`, `memory(...)` or `extern(...)`, so that the module counts as raw C"
                 ),
             )
         }
@@ -117,7 +141,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Every piece of raw C of some modules: templates and globals of instructions, compiler flags of targets, and the text of
+/// Every piece of raw C of some modules: templates and globals of instructions, what `cc(...)` tells the C compiler, and the text of
 /// modules whose functions write C or may be called by those that do.
 pub(crate) fn of(host: &Host, modules: &[ModuleId]) -> Vec<String> {
     let mut pieces = Vec::new();
@@ -136,7 +160,8 @@ pub(crate) fn of(host: &Host, modules: &[ModuleId]) -> Vec<String> {
     }
     let sources = host.sources.borrow();
     pieces.extend(reached.iter().filter_map(|id| Some(sources.get(&id.to_string())?.file.text.clone())));
-    pieces.extend(modules.iter().flat_map(|id| flags(host, id)));
+    let compilers = record.compilers.iter().filter(|(module, _)| modules.contains(module));
+    pieces.extend(compilers.flat_map(|(_, texts)| texts.iter().cloned()));
     pieces
 }
 
@@ -152,18 +177,6 @@ fn reach(host: &Host, id: &ModuleId, reached: &mut BTreeSet<ModuleId>) {
             reach(host, &target, reached);
         }
     }
-}
-
-/// What the targets of a module tell the C compiler that may change what C means, one text for each target that says such a thing.
-fn flags(host: &Host, id: &ModuleId) -> Vec<String> {
-    let Some(module) = load::loaded(host, id) else { return Vec::new() };
-    let targets = report::targets(&module).into_iter();
-    let said = targets.filter_map(|(_, target)| machine::of(target.value()).ok()).flat_map(|(flags, machine)| {
-        let counted: Vec<String> = flags.into_iter().filter(|flag| machine::changes_meaning(flag)).collect();
-        // A model is compiled and run by whoever tests with the target.
-        std::iter::once(counted.join(" ")).chain(machine.model.into_iter().map(|(_, text)| text))
-    });
-    said.filter(|text| !text.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -227,10 +240,13 @@ def copy4(y: [f32][4], x: [f32][4]):
         assert_eq!(checked(&[("lib", &target("['-O3', '-march=armv8-a']"))]).raw_c, [""; 0]);
         assert_eq!(checked(&[("lib", &target("[]"))]).raw_c, [""; 0]);
         let report = checked(&[("lib", &target("['-fplugin=./x.so']"))]);
-        assert_eq!(messages(&report.diagnostics), ["target `m` may not ask for the compiler flag `-fplugin=./x.so`"]);
+        assert_eq!(messages(&report.diagnostics), ["`cc` may not ask for the compiler flag `-fplugin=./x.so`"]);
         let by_hand = "t = struct(kind = 'target', name = 'm', cc = struct(compiler = 'sh'))\n";
         let report = checked(&[("lib", by_hand)]);
-        assert_eq!(messages(&report.diagnostics), ["target `m` may not ask for the compiler `sh`"]);
+        assert_eq!(
+            messages(&report.diagnostics),
+            ["the `cc` of target `m` is a struct, and has to be made by `cc(...)`"]
+        );
     }
 
     #[test]
@@ -238,7 +254,36 @@ def copy4(y: [f32][4], x: [f32][4]):
         let target = |name: &str| format!("t = target(name = 'm', cc = cc(model = {{'{name}': '#define X 1'}}))\n");
         assert_eq!(checked(&[("lib", &target("x.h"))]).raw_c, ["#define X 1"]);
         let report = checked(&[("lib", &target("x.c"))]);
-        assert_eq!(messages(&report.diagnostics), ["target `m` may not ask for the file `x.c` in its model"]);
+        assert_eq!(messages(&report.diagnostics), ["`cc` may not ask for the file `x.c` in its model"]);
+    }
+
+    /// What a function of a pack tells the C compiler, for somebody else's target, counts for nobody.
+    #[test]
+    fn no_pack_tells_the_compiler_for_another_ones_target() {
+        let factory = "def quick():\n    return target(name = 'q', cc = cc(flags = ['-DN=4']))\n\n\
+            def plain():\n    return target(name = 'p', cc = cc(flags = ['-O3', '-march=armv8-a']))\n\n\
+            modelled = lambda: cc(model = {'x.h': '#define X 1'})\n\n\
+            exported = cc(flags = ['-DN=4'])\n";
+        let other = ModuleId::new("factory", "lib");
+        let check = |lib: &str| {
+            let id = ModuleId::new("app", "lib");
+            let world = MemoryWorld::new().with(other.clone(), factory).with(id.clone(), lib);
+            deep(move || Compilation::new(Arc::new(world), Limits::default(), None).check(&[id]))
+        };
+        for hidden in ["from factory import quick\nt = [quick()]\n", "from factory import modelled\nt = modelled()\n"] {
+            let report = check(hidden);
+            let said = messages(&report.diagnostics);
+            assert!(said[0].starts_with("code of pack `factory` makes the compiler settings `"), "{said:?}");
+        }
+        for counted in [
+            "from factory import plain\nt = plain()\n",
+            "from factory import exported\nt = target(name = 't', cc = exported)\n",
+        ] {
+            let report = check(counted);
+            assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
+            assert_eq!(report.raw_c, [""; 0]);
+        }
+        assert_eq!(checked(&[("lib", factory)]).raw_c, ["-DN=4"]);
     }
 
     /// Its C would count for the user's own module, and not for the pack whose update can change it.

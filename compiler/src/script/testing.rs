@@ -155,8 +155,10 @@ pub(crate) fn natives(builder: &mut GlobalsBuilder) {
         let mut record = Host::of(eval)?.record.borrow_mut();
         let fields: Vec<String> = modulo(before.ir(), after.ir()).iter().map(ToString::to_string).collect();
         let but_for = if fields.is_empty() { String::new() } else { format!(" (but for {})", fields.join(", ")) };
-        record.claims.push(format!("{} -> {}{but_for}", before.ir().name, after.ir().name));
-        record.claimed.push(digest(after.ir()));
+        record.claim(
+            format!("{} -> {}{but_for}", before.ir().name, after.ir().name),
+            (digest(before.ir()), digest(after.ir())),
+        );
         // The schedule may have run before the test did, when the module was loaded.
         for line in after.ir().lineage.waived.iter() {
             if !record.waived.iter().any(|(_, known)| known == line) {

@@ -1,5 +1,6 @@
 //! What host code holds: procs, cursors, memories, configs, externs, precision words, operators.
 
+pub(crate) mod cc;
 pub(crate) mod configs;
 pub(crate) mod cursor;
 pub(crate) mod cursor_methods;

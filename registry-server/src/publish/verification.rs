@@ -235,7 +235,7 @@ fn lay_out(folder: &Path, laid: &[Laid], exo: &Version) -> Result<String, Failur
     let tree = trees.remove(own.name.as_str());
     let request = json!({
         "subject": {
-            "format": 2, "pack": own.name.as_str(), "version": own.version.to_string(), "tree": tree, "dependencies": trees,
+            "format": 3, "pack": own.name.as_str(), "version": own.version.to_string(), "tree": tree, "dependencies": trees,
             "exo": exo.to_string(), "checker": "", "checker_digest": "", "solver": "",
         },
         "id": id(&own.name), "packs": packs, "steps": 200_000_000u64, "heap_bytes": 1u64 << 30, "call_depth": 200,
