@@ -292,6 +292,26 @@ pub(crate) struct Build {
     /// Check at run time what callers in C must hold to: sizes, asserts, distinct buffers
     #[arg(long)]
     pub(crate) checked: bool,
+    /// What to write; objects and libraries are made by the C compiler of the target
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', default_value = "c,header,depfile")]
+    pub(crate) emit: Vec<Emit>,
+}
+
+/// What `exo build` writes of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Emit {
+    /// KERNEL.c
+    C,
+    /// KERNEL.h; with the C also KERNEL.pc, for pkg-config
+    Header,
+    /// KERNEL.d, a rule for make
+    Depfile,
+    /// KERNEL.o
+    Object,
+    /// libKERNEL.a
+    Static,
+    /// libKERNEL.so
+    Shared,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -315,6 +335,9 @@ pub(crate) struct Run {
     /// The module to evaluate
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// What `arguments()` gives to the module
+    #[arg(value_name = "ARGS", last = true)]
+    pub(crate) arguments: Vec<String>,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -338,6 +361,9 @@ pub(crate) struct Show {
     /// What each step changes, as a unified diff
     #[arg(long)]
     pub(crate) diff: bool,
+    /// Write all steps into this file, as one page for a browser
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["step", "diff"])]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Args)]

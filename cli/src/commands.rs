@@ -34,6 +34,7 @@ mod show;
 pub(crate) mod templates;
 mod test;
 mod token;
+mod trace_page;
 mod tree;
 mod update;
 mod vendor;

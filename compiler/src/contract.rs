@@ -128,6 +128,8 @@ pub struct KernelOutput {
     pub cc_flags: Vec<String>,
     pub cc_triple: String,
     pub cc_features: Vec<String>,
+    /// `gcc` or `clang` where the target needs that one; empty for any.
+    pub cc_compiler: String,
 }
 
 /// C and header text of procs that were compiled together.

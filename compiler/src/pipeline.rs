@@ -34,6 +34,12 @@ impl Compilation {
         report::run(&self.host, module, print)
     }
 
+    /// What `arguments()` gives to the modules that are evaluated from here on. Nothing that others verify may depend on it, so only
+    /// `exo run` hands something over.
+    pub fn set_arguments(&mut self, arguments: Vec<String>) {
+        self.host.arguments.replace(arguments);
+    }
+
     /// Evaluates modules and checks every object definition in them; refused definitions are reported together.
     pub fn check(&mut self, modules: &[ModuleId]) -> CheckReport {
         report::check(&self.host, modules)

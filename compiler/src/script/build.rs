@@ -145,6 +145,7 @@ fn finish<'v>(
         cc_flags,
         cc_triple: machine.triple,
         cc_features: machine.features,
+        cc_compiler: machine.compiler,
     })
 }
 

@@ -5,6 +5,7 @@
 mod atomicity;
 mod building;
 mod conventions;
+mod emitting;
 mod git;
 mod installing;
 mod interruption;
