@@ -116,6 +116,8 @@ pub(crate) enum Command {
     Check,
     /// Run the tests of this pack, and each instruction against its body
     Test(Test),
+    /// Time the kernels of this pack beside their algorithms, on this machine
+    Bench(Bench),
     /// Print a kernel's proc after each step of its schedule
     Show(Show),
     /// Print the packs that the project depends on
@@ -345,6 +347,25 @@ pub(crate) struct Test {
     /// Run the tests whose name contains this text
     #[arg(value_name = "FILTER")]
     pub(crate) filter: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Bench {
+    /// Time the kernels whose name or target contains this text; names look like `gemm::avx2`
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Option<String>,
+    /// A size to time on, instead of those that `bench` in Exo.toml says
+    #[arg(long = "size", value_name = "NAME=N", value_delimiter = ',', value_parser = size)]
+    pub(crate) sizes: Vec<(String, i64)>,
+}
+
+/// A size as it is typed: `n=1024`.
+fn size(text: &str) -> Result<(String, i64), String> {
+    let parsed = text.split_once('=').and_then(|(name, number)| Some((name.trim(), number.trim().parse().ok()?)));
+    match parsed {
+        Some((name, number)) if !name.is_empty() => Ok((name.to_string(), number)),
+        Some(_) | None => Err("write NAME=N, such as n=1024".to_string()),
+    }
 }
 
 #[derive(Clone, Debug, Args)]

@@ -57,6 +57,11 @@ pub(crate) struct Toolchain {
 }
 
 impl Toolchain {
+    /// Whether what it makes runs on this machine itself.
+    pub(crate) fn is_native(&self) -> bool {
+        self.way == Way::Native
+    }
+
     pub(crate) fn runner_name(&self) -> &str {
         match &self.way {
             Way::Native => "native",

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod atomicity;
+mod benching;
 mod building;
 mod conventions;
 mod emitting;
