@@ -10,6 +10,7 @@ mod bundling;
 mod client;
 mod faults;
 mod guarding;
+mod interruptions;
 mod mirroring;
 mod operations;
 mod organisations;
