@@ -4,10 +4,13 @@
 
 mod access;
 mod advisories;
+mod auditing;
 mod authors;
 mod browser;
 mod bundling;
 mod client;
+mod contract;
+mod description;
 mod faults;
 mod guarding;
 mod interruptions;
@@ -29,5 +32,6 @@ mod sending;
 mod server;
 mod site;
 mod store;
+mod upgrading;
 mod several;
 mod verdicts;
