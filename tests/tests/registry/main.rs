@@ -15,6 +15,7 @@ mod description;
 mod faults;
 mod guarding;
 mod limiting;
+mod interruptions;
 mod mirroring;
 mod operations;
 mod organisations;
