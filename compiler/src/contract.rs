@@ -1,8 +1,10 @@
 //! What is asked of a compilation and what it answers: limits, reports, kernels, tests.
 
+pub use crate::codegen::timing::TimingProtocol;
 use crate::diagnostic::Diagnostic;
 pub use crate::loop_ir::Waiver;
 use crate::source::ModuleId;
+use crate::world::CProgram;
 
 /// Bounds of one evaluation. Exceeding one is a diagnostic that names it, never a crash.
 #[derive(Clone, Debug)]
@@ -128,6 +130,16 @@ pub struct KernelOutput {
     pub cc_flags: Vec<String>,
     pub cc_triple: String,
     pub cc_features: Vec<String>,
+    /// `gcc` or `clang` where the target needs that one; empty for any.
+    pub cc_compiler: String,
+}
+
+/// What times a kernel beside its algorithm.
+#[derive(Clone, Debug)]
+pub enum Timing {
+    Program(CProgram),
+    /// It cannot be timed, for this reason.
+    Unsupported(String),
 }
 
 /// C and header text of procs that were compiled together.

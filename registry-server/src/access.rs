@@ -11,6 +11,7 @@ use crate::chance;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::organisations::{self, Role};
+use crate::request;
 use crate::service::Service;
 
 /// How long a session lasts, in seconds.
@@ -181,6 +182,7 @@ pub(crate) async fn caller(rows: &AnyPool, token: &str) -> Result<Option<Caller>
         .fetch_optional(rows)
         .await?;
     let Some(row) = found else { return Ok(None) };
+    request::showed(row.try_get("id")?);
     let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     Ok(Some(Caller {
         login: row.try_get("login")?,
@@ -225,60 +227,6 @@ impl FromRequestParts<Service> for Caller {
             None => Err(ApiError::unauthorized("the token is unknown, or was taken back")),
         }
     }
-}
-
-/// Writes down who did what.
-pub(crate) async fn note(
-    rows: &mut sqlx::AnyConnection,
-    login: &str,
-    action: &str,
-    subject: &str,
-) -> Result<(), Failure> {
-    sqlx::query("INSERT INTO audit (id, at, login, action, subject) VALUES ($1, $2, $3, $4, $5)")
-        .bind(chance::id_in_order()?)
-        .bind(chance::now()?)
-        .bind(login.to_owned())
-        .bind(action.to_owned())
-        .bind(subject.to_owned())
-        .execute(rows)
-        .await?;
-    Ok(())
-}
-
-/// Counts a request against a limit for each minute, which all replicas share.
-pub(crate) async fn limit(rows: &AnyPool, subject: &str, most: i64) -> Result<(), ApiError> {
-    if count(rows, subject).await? > most {
-        return Err(ApiError::too_many(format!("more than {most} requests in a minute")).hint("wait a minute"));
-    }
-    Ok(())
-}
-
-/// Counts something; says how often it was counted in this minute.
-///
-/// # Errors
-/// The database cannot be written.
-pub(crate) async fn count(rows: &AnyPool, subject: &str) -> Result<i64, Failure> {
-    let row = sqlx::query("INSERT INTO limits (subject, span, count) VALUES ($1, $2, 1) ON CONFLICT (subject, span) DO UPDATE SET count = limits.count + 1 RETURNING count")
-        .bind(subject.to_owned())
-        .bind(chance::now()? / 60)
-        .fetch_one(rows)
-        .await?;
-    Ok(row.try_get("count")?)
-}
-
-/// How often something was counted in this minute and the one before.
-///
-/// # Errors
-/// The database cannot be read.
-pub(crate) async fn lately(rows: &AnyPool, subject: &str) -> Result<i64, Failure> {
-    let found = sqlx::query(
-        "SELECT CAST(COALESCE(SUM(count), 0) AS BIGINT) AS n FROM limits WHERE subject = $1 AND span >= $2",
-    )
-    .bind(subject.to_owned())
-    .bind(chance::now()? / 60 - 1)
-    .fetch_one(rows)
-    .await?;
-    Ok(found.try_get("n")?)
 }
 
 #[cfg(test)]

@@ -4,18 +4,24 @@ mod access;
 mod accounts;
 mod advisories;
 mod api;
+mod audit;
 mod backup;
 mod blobs;
 mod chance;
+mod changes;
 mod client_address;
 mod configuration;
+mod connections;
 mod contents;
 mod database;
+mod deletion;
+mod difference;
 mod error;
 mod failure;
 mod index;
 mod kept;
 mod keys;
+mod limits;
 mod membership;
 mod mirror;
 mod operations;
@@ -26,7 +32,7 @@ mod publish;
 mod quarantine;
 mod registry;
 mod reports;
-mod request_id;
+mod request;
 mod rotation;
 mod scopes;
 mod sealing;
@@ -78,6 +84,7 @@ fn keep_private(command: &Command) {
         | Command::VerifyAll(_)
         | Command::Backup(_)
         | Command::Restore(_)
+        | Command::Purge(_)
         | Command::RotateKeys(_) => false,
     };
     if !for_others {
@@ -96,6 +103,7 @@ async fn run(command: &Command) -> Result<(), Failure> {
         Command::Mirror(arguments) => mirror::mirror(arguments).await,
         Command::Backup(arguments) => backup::backup(arguments).await,
         Command::Restore(arguments) => backup::restore(arguments).await,
+        Command::Purge(arguments) => operations::purge(arguments).await,
         Command::RotateKeys(arguments) => rotation::rotate(arguments).await,
     }
 }

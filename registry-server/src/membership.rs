@@ -1,21 +1,24 @@
 //! What is changed about organisations: making one, who is a member, and whether the registry vouches for it. The API and the pages both come here.
 
 use exo_index::name::PackName;
-use exo_index::registry::log::leaf::{Event, Leaf, OrganisationChange};
+use exo_index::registry::log::leaf::{Event, OrganisationChange};
 use exo_index::registry::look_alike;
 use exo_index::registry::shard::PackEntry;
 use sqlx::Row as _;
 
 use crate::access::{self, Caller};
 use crate::accounts::is_login;
-use crate::chance::{self, unsigned};
+use crate::audit::Entry;
+use crate::chance;
+use crate::changes;
 use crate::database::{self, Rows};
 use crate::error::ApiError;
-use crate::index;
+use crate::limits::{self, Kind};
 use crate::organisations::{self, Role};
 use crate::scopes;
 use crate::second_factor;
 use crate::service::Service;
+use crate::stewardship;
 
 /// That there is no such organisation.
 pub(crate) fn absent(name: &str) -> ApiError {
@@ -25,19 +28,14 @@ pub(crate) fn absent(name: &str) -> ApiError {
 /// Writes a change into both logs, and shows the pointer with it.
 async fn conclude(
     service: &Service,
-    mut turn: Rows,
+    turn: Rows,
     caller: &Caller,
     name: &str,
     packs: &[PackName],
     (action, event): (&str, Event),
 ) -> Result<(), ApiError> {
-    let now = chance::now()?;
-    access::note(&mut turn, &caller.login, action, name).await?;
-    index::write(&service.registry, &mut turn, packs, &[Leaf { event, time: unsigned(now) }], now).await?;
-    turn.commit().await?;
-    index::show_latest(&service.registry).await?;
-    service.count(action);
-    Ok(())
+    let entry = stewardship::told(Entry::new(&caller.login, action, name), &event);
+    changes::conclude(service, turn, packs, (action, entry), event).await
 }
 
 /// Makes an organisation, of which the caller is the first owner.
@@ -46,6 +44,7 @@ async fn conclude(
 /// The name is none or taken, or others own packs in its scope.
 pub(crate) async fn create(service: &Service, caller: &Caller, name: &str) -> Result<(), ApiError> {
     caller.must_be_session()?;
+    limits::of_account(&service.registry.rows, Kind::Organisations, &caller.login).await?;
     let Ok(example) = PackName::parse(&format!("@{name}/pack")) else {
         return Err(ApiError::malformed(format!("`{name}` can be no scope"))
             .hint("an organisation's name begins with a letter and is of a-z, 0-9 and `-`"));
@@ -83,6 +82,7 @@ pub(crate) async fn may_change(rows: &mut sqlx::AnyConnection, caller: &Caller, 
 /// Takes the lock for a change of who is a member; only owners come here, and who leaves by themselves.
 async fn change(service: &Service, caller: &Caller, name: &str, leaves: bool) -> Result<Rows, ApiError> {
     caller.must_be_session()?;
+    limits::of_account(&service.registry.rows, Kind::Organisations, &caller.login).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
     if !organisations::exists(&mut turn, name).await? {
         return Err(absent(name));

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use exo_index::archive::{self, Limits};
 use exo_index::candidates::Span;
 use exo_index::digest::Sha256;
+use exo_index::name::PackName;
 use exo_index::registry::layout;
 use exo_index::registry::log::hash::Frontier;
 use exo_index::registry::log::tile::Tile;
@@ -15,12 +16,15 @@ use exo_index::registry::root::Root;
 use exo_index::registry::shard::Shard;
 use exo_index::registry::snapshot::{Bucket, Snapshot};
 use exo_index::registry::verdict::Verdict;
+use exo_index::version::Version;
 use sqlx::Row as _;
 
 use crate::accounts::{self, Refused};
+use crate::audit;
 use crate::chance;
-use crate::configuration::{Export, Init, Place, User};
+use crate::configuration::{Export, Init, Place, Purge, User};
 use crate::database;
+use crate::deletion;
 use crate::failure::{Failure, counted};
 use crate::index;
 use crate::quarantine;
@@ -47,7 +51,8 @@ pub(crate) async fn user(command: &User) -> Result<(), Failure> {
         User::ResetSecondFactor { place, login, all: _ } => reset_second_factor(place, login.as_deref()).await,
         User::Disable { place, login } => {
             let registry = Registry::open(place, None).await?;
-            accounts::disable(&registry.rows, login).await
+            accounts::disable(&registry.rows, login).await?;
+            audit::note(&mut *registry.rows.acquire().await?, login, "account-disable", login).await
         }
     }
 }
@@ -66,6 +71,7 @@ async fn add(place: &Place, login: &str, administrator: bool) -> Result<(), Fail
         Refused::Taken => Failure::new(format!("the login `{login}` is taken")),
         Refused::Failed(failure) => failure,
     })?;
+    audit::note(&mut *registry.rows.acquire().await?, login, "account-add", login).await?;
     println!("made the account `{login}`");
     Ok(())
 }
@@ -106,6 +112,22 @@ async fn list(place: &Place) -> Result<(), Failure> {
             mark("factor", "second-factor")?,
             mark("disabled", "disabled")?
         );
+    }
+    Ok(())
+}
+
+/// Deletes a version or a pack.
+pub(crate) async fn purge(arguments: &Purge) -> Result<(), Failure> {
+    let registry = Registry::examine(&arguments.place).await?;
+    // A scope begins with `@` too.
+    let (name, version) = match arguments.what.rsplit_once('@') {
+        Some((name, version)) if !name.is_empty() => (PackName::parse(name)?, Some(Version::parse(version)?)),
+        Some(_) | None => (PackName::parse(&arguments.what)?, None),
+    };
+    let gone = deletion::purge(&registry, &name, version.as_ref(), &arguments.reason).await;
+    let gone = gone.map_err(|refused| Failure::new(refused.message))?;
+    for version in &gone {
+        println!("deleted {name} {version}");
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -16,15 +16,17 @@ use tower_http::timeout::TimeoutLayer;
 use crate::accounts;
 use crate::api;
 use crate::configuration::Serve;
+use crate::connections;
 use crate::failure::Failure;
 use crate::index;
 use crate::kept::Kept;
+use crate::limits::{self, Visits};
 use crate::pages;
 use crate::pruning::Pruner;
 use crate::publish::bundled::Bundled;
 use crate::publish::worker;
 use crate::registry::Registry;
-use crate::request_id;
+use crate::request;
 use crate::search::table::Table;
 
 /// Publishes that are checked at the same time; each check is a process with memory of its own.
@@ -54,6 +56,10 @@ pub(crate) struct Service {
     pub(crate) open_sign_up: bool,
     /// Whether the proxy before this server says where requests come from.
     pub(crate) behind_proxy: bool,
+    /// What an address may ask for in a minute without saying who it is; 0 for no end.
+    pub(crate) most_anonymous: i64,
+    /// What addresses asked for.
+    pub(crate) visits: Visits,
     /// Told when a publish waits for the worker.
     pub(crate) wake: Arc<Notify>,
     /// What happened, by kind.
@@ -103,9 +109,22 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let (counters, durations) = measures().map_err(|error| Failure::new(format!("metrics: {error}")))?;
     let bundled = Arc::new(Bundled::of(&exo, &registry.data).await?);
     let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
-    let (kept, table, wake) = (Kept::default(), Table::default(), Arc::default());
-    let service =
-        Service { registry, exo, bundled, kept, table, open_sign_up, behind_proxy, wake, counters, durations };
+    let (kept, table, wake, visits) = (Kept::default(), Table::default(), Arc::default(), Visits::default());
+    let most_anonymous = arguments.anonymous_limit;
+    let service = Service {
+        registry,
+        exo,
+        bundled,
+        kept,
+        table,
+        open_sign_up,
+        behind_proxy,
+        most_anonymous,
+        visits,
+        wake,
+        counters,
+        durations,
+    };
     let listener = TcpListener::bind(arguments.listen).await.map_err(|error| no_address(arguments.listen, &error))?;
     let address = listener.local_addr()?;
     if let Some(code) = accounts::first_code(&service.registry.rows).await? {
@@ -121,8 +140,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let renewal = tokio::spawn(renew(service.clone()));
     let ending = Arc::new(Notify::new());
     let told = ending.clone();
-    let routes = router(service).into_make_service_with_connect_info::<SocketAddr>();
-    let server = axum::serve(listener, routes).with_graceful_shutdown(async move {
+    let server = connections::serve(listener, router(service), async move {
         end_signal().await;
         told.notify_one();
     });
@@ -131,7 +149,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         tokio::time::sleep(LAST_WORDS).await;
     };
     tokio::select! {
-        result = server => result?,
+        () = server => {}
         () = late => tracing::warn!("some requests did not end in time"),
     }
     background.iter().for_each(|worker| worker.abort());
@@ -141,12 +159,14 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
 
 /// All routes.
 pub(crate) fn router(service: Service) -> Router {
+    let behind_proxy = service.behind_proxy;
     api::routes()
         .merge(pages::routes(&service))
         .layer(DefaultBodyLimit::max(api::LARGEST_BODY))
         .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::REQUEST_TIMEOUT, Duration::from_secs(60)))
         .layer(from_fn(api::refusals::uniform))
-        .layer(from_fn(request_id::identified))
+        .layer(from_fn_with_state(service.clone(), limits::throttled))
+        .layer(from_fn_with_state(behind_proxy, request::identified))
         .with_state(service)
 }
 

@@ -112,6 +112,8 @@ pub(crate) struct Host {
     pub ticks: Cell<u64>,
     /// Whether the schedule of a kernel is running: modules are evaluated then, and all their C is counted.
     pub composing: Cell<bool>,
+    /// What the user handed to the module that `exo run` evaluates.
+    pub arguments: RefCell<Vec<String>>,
     /// The values of `prelude.star`.
     pub prelude: RefCell<Option<FrozenModule>>,
 }
@@ -131,6 +133,7 @@ impl Host {
             quoting: RefCell::default(),
             ticks: Cell::new(0),
             composing: Cell::new(false),
+            arguments: RefCell::default(),
             prelude: RefCell::new(None),
         }
     }

@@ -12,21 +12,20 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{pack_name, version};
-use crate::access::{self, Caller, Right};
+use crate::access::{Caller, Right};
 use crate::chance::{self, signed};
 use crate::error::ApiError;
 use crate::index;
+use crate::limits::{self, Kind};
 use crate::publish::admission;
 use crate::publish::declaration::{Declared, Publish, State as Stage, load};
 use crate::publish::{waiting, worker};
+use crate::request;
 use crate::scopes::{self, NotYours};
 use crate::service::Service;
 
 /// Packs in one publish.
 const MOST_PACKS: usize = 256;
-
-/// Publishes begun by one account in one minute.
-const PUBLISHES: i64 = 120;
 
 #[derive(Deserialize)]
 pub(super) struct NewPublish {
@@ -93,15 +92,17 @@ pub(super) async fn prepare(
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let declared = body.declared()?;
     let rows = &service.registry.rows;
-    access::limit(rows, &format!("publish {}", caller.login), PUBLISHES).await?;
+    limits::of_account(rows, Kind::Publish, &caller.login).await?;
     may_publish(&service, &caller, &declared).await?;
     let id = chance::id()?;
     let mut new = rows.begin().await?;
-    sqlx::query("INSERT INTO publishes (id, login, dry_run, state, created, lease, result) VALUES ($1, $2, $3, 'open', $4, 0, '')")
+    sqlx::query("INSERT INTO publishes (id, login, dry_run, state, created, lease, result, token, address) VALUES ($1, $2, $3, 'open', $4, 0, '', $5, $6)")
         .bind(id.clone())
         .bind(caller.login)
         .bind(i64::from(body.dry_run))
         .bind(chance::now()?)
+        .bind(caller.token)
+        .bind(request::address())
         .execute(&mut *new)
         .await?;
     for pack in &declared {

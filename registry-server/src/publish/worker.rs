@@ -19,7 +19,7 @@ use super::declaration::{Publish, State, finish, load};
 use super::examination::{Examined, diagnostic, examine_archive};
 use super::verification::{Found, NoVerdict, verify};
 use super::{admission, waiting};
-use crate::access;
+use crate::audit;
 use crate::chance::{self, unsigned};
 use crate::database::{self, Rows};
 use crate::failure::Failure;
@@ -126,8 +126,9 @@ async fn check(service: &Service, id: &str) -> Result<(), Failure> {
         }
         Err(NoVerdict::Refused(reasons)) => {
             let mut rows = service.registry.rows.acquire().await?;
-            finish(&mut rows, id, State::Refused, &json!({ "packs": [], "pointer": null, "diagnostics": reasons }))
+            finish(&mut rows, id, State::Refused, &json!({ "packs": [], "pointer": null, "diagnostics": &reasons }))
                 .await?;
+            audit::note_refused(&mut rows, &publish, &reasons).await?;
             service.count("refused");
         }
         Err(NoVerdict::Failed(failure)) => return Err(failure),
@@ -251,7 +252,7 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
         let entry =
             admission::admit(&mut turn, pack, verified, targets, digest, &publish.login, (now, position)).await?;
         leaves.push(entry.publish_leaf(&pack.declared.name));
-        access::note(&mut turn, &publish.login, "publish", pack.declared.name.as_str()).await?;
+        audit::note_publish(&mut turn, publish, "publish", &pack.declared, "").await?;
         answers.push(json!({
             "name": pack.declared.name.as_str(), "version": pack.declared.version.to_string(),
             "required_bump": bump.map(|(required, _)| required.bump.as_str()),

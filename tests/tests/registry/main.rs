@@ -4,12 +4,18 @@
 
 mod access;
 mod advisories;
+mod auditing;
 mod authors;
 mod browser;
 mod bundling;
 mod client;
+mod contract;
+mod deletion;
+mod description;
 mod faults;
 mod guarding;
+mod limiting;
+mod interruptions;
 mod mirroring;
 mod operations;
 mod organisations;
@@ -28,5 +34,6 @@ mod sending;
 mod server;
 mod site;
 mod store;
+mod upgrading;
 mod several;
 mod verdicts;
