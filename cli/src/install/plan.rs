@@ -132,14 +132,12 @@ impl Plan {
     /// A file was changed or is gone.
     pub(crate) fn check_trees(&self) -> Outcome<()> {
         for instance in &self.instances {
-            match (&instance.opened, &instance.location) {
-                (Some(tree), _) => tree.check()?,
-                (None, Location::Tree { folder, .. }) => {
-                    if let Some(tree) = Tree::open(folder, &instance.tree)? {
-                        tree.check()?;
-                    }
-                }
-                (None, Location::Folder { .. } | Location::Embedded(_) | Location::Memory(_)) => {}
+            if let Some(tree) = &instance.opened {
+                tree.check()?;
+            } else if let Location::Tree { folder, .. } = &instance.location
+                && let Some(tree) = Tree::open(folder, &instance.tree)?
+            {
+                tree.check()?;
             }
         }
         Ok(())
