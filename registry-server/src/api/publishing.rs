@@ -183,8 +183,8 @@ pub(super) async fn state(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
     let publish = own(&service, &caller, &id).await?;
-    if publish.state == Stage::Published {
-        // The rows come first: whoever reads "published" here finds the packs in the index.
+    if matches!(publish.state, Stage::Published | Stage::Refused) {
+        // The rows come first: whoever reads "published" here, or that a version is published already, finds it in the index.
         index::show_latest(&service.registry).await?;
     }
     let mut answer: Value = if publish.result.is_empty() {
