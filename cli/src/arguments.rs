@@ -165,6 +165,9 @@ pub(crate) enum Command {
     /// The child process that verifies one pack; reads a request from stdin
     #[command(name = "__verify", hide = true)]
     VerifyChild,
+    /// For a registry: tells which checker this is, as verdicts name it
+    #[command(name = "__checker", hide = true)]
+    TellChecker,
     /// For a registry: writes the archives of the packs that come with exo into a folder
     #[command(name = "__packs", hide = true)]
     WritePacks {

@@ -103,6 +103,7 @@ fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> O
         Command::Doctor => doctor::run(settings, terminal),
         Command::Help(arguments) => help::run(&arguments, settings, terminal),
         Command::Explain(arguments) => explain::run(&arguments, terminal),
+        Command::TellChecker => verify::tell_checker(terminal),
         Command::WritePacks { folder } => crate::builtin_packs::write_archives(settings, &folder),
         Command::VerifyChild => crate::install::verification_child::run(terminal),
     }

@@ -63,6 +63,7 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/packs/{name}/advisories/{id}", put(advisories::replace).delete(advisories::withdraw))
         .route("/packs/{name}/advisories.atom", get(feeds::advisories_of_pack))
         .route("/advisories.atom", get(feeds::advisories))
+        .route("/packs/{name}/compatibility", get(packs::compatibility))
         .route("/packs/{name}/owners", get(packs::owners))
         .route("/packs/{name}/owners/{login}", put(packs::add_owner).delete(packs::remove_owner))
         .route("/packs/{name}/dependants", get(packs::dependants))

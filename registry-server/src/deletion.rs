@@ -177,6 +177,7 @@ async fn erase(
     for statement in [
         "DELETE FROM versions WHERE name = $1 AND version = $2",
         "DELETE FROM findings WHERE name = $1 AND version = $2",
+        "DELETE FROM compatibility WHERE name = $1 AND version = $2",
         "DELETE FROM dependencies WHERE name = $1 AND version = $2",
         "DELETE FROM downloads WHERE name = $1 AND version = $2",
     ] {

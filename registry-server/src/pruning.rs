@@ -9,11 +9,15 @@ use sqlx::AnyPool;
 
 use crate::chance;
 use crate::failure::Failure;
+use crate::leases;
 use crate::publish::worker;
 use crate::service::Service;
 
 /// How long a replica that took its turn may be silent before another one takes it, in seconds.
 const LEASE: i64 = 10;
+
+/// The name of the turn.
+const TURN: &str = "pruning";
 
 /// Rows that one statement removes at most.
 const PIECE: i64 = 1000;
@@ -94,7 +98,7 @@ impl Pruner {
     /// Rows or files cannot be removed.
     pub(crate) async fn turn(&mut self, service: &Service) -> Result<(), Failure> {
         let rows = &service.registry.rows;
-        if !take_turn(rows, chance::now()?).await? {
+        if !leases::take(rows, TURN, LEASE, chance::now()?).await? {
             return Ok(());
         }
         // Files may be out of reach where rows are not.
@@ -104,20 +108,9 @@ impl Pruner {
             pruned = prune(rows, chance::now()?).await;
             self.last = Some(Instant::now());
         }
-        // Given back at once, so that a replica that is ended does not keep the others from it.
-        sqlx::query("UPDATE leases SET until = 0 WHERE name = 'pruning'").execute(rows).await?;
+        leases::give_back(rows, TURN).await?;
         tidied.and(pruned)
     }
-}
-
-/// Takes the turn; says whether nobody else has it.
-async fn take_turn(rows: &AnyPool, now: i64) -> Result<bool, Failure> {
-    let done = sqlx::query("INSERT INTO leases (name, until) VALUES ('pruning', $1) ON CONFLICT (name) DO UPDATE SET until = excluded.until WHERE leases.until <= $2")
-        .bind(now + LEASE)
-        .bind(now)
-        .execute(rows)
-        .await?;
-    Ok(done.rows_affected() == 1)
 }
 
 /// Removes rows of all kinds.
@@ -213,8 +206,8 @@ mod tests {
     async fn one_replica_has_the_turn() {
         let folder = tempfile::tempdir().unwrap();
         let rows = database::open(None, folder.path()).await.unwrap();
-        assert!(take_turn(&rows, 100).await.unwrap());
-        assert!(!take_turn(&rows, 100 + LEASE - 1).await.unwrap());
-        assert!(take_turn(&rows, 100 + LEASE).await.unwrap(), "whoever had it is gone");
+        assert!(leases::take(&rows, TURN, LEASE, 100).await.unwrap());
+        assert!(!leases::take(&rows, TURN, LEASE, 100 + LEASE - 1).await.unwrap());
+        assert!(leases::take(&rows, TURN, LEASE, 100 + LEASE).await.unwrap(), "whoever had it is gone");
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod admission;
 pub(crate) mod bump;
 pub(crate) mod bundled;
 pub(crate) mod worker;
+pub(crate) mod reverification;
 
 /// Where an upload waits: not below `v1/`, so that nothing that was not accepted is ever served.
 pub(crate) fn waiting(publish: &str, sha256: &exo_index::digest::Sha256) -> String {

@@ -37,5 +37,6 @@ CREATE INDEX IF NOT EXISTS limits_by_span ON limits (span);
 CREATE INDEX IF NOT EXISTS tokens_by_end ON tokens (expires);
 CREATE TABLE IF NOT EXISTS tombstones (name TEXT NOT NULL, version TEXT NOT NULL, at BIGINT NOT NULL, login TEXT NOT NULL, reason TEXT NOT NULL, archive TEXT NOT NULL, PRIMARY KEY (name, version));
 CREATE INDEX IF NOT EXISTS tombstones_by_archive ON tombstones (archive);
+CREATE TABLE IF NOT EXISTS compatibility (name TEXT NOT NULL, version TEXT NOT NULL, exo TEXT NOT NULL, checker TEXT NOT NULL, solver TEXT NOT NULL, at BIGINT NOT NULL, outcome TEXT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (name, version, exo, checker, solver));
 CREATE TABLE IF NOT EXISTS leases (name TEXT PRIMARY KEY, until BIGINT NOT NULL);
 INSERT INTO state (id, turns, origin, root, log_size, log_root, snapshot, pointer, note, renew_at) VALUES (1, 0, '', 0, 0, '', '', 0, '', 0) ON CONFLICT (id) DO NOTHING;

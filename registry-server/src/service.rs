@@ -24,7 +24,7 @@ use crate::limits::{self, Visits};
 use crate::pages;
 use crate::pruning::Pruner;
 use crate::publish::bundled::Bundled;
-use crate::publish::worker;
+use crate::publish::{reverification, worker};
 use crate::registry::Registry;
 use crate::request;
 use crate::search::table::Table;
@@ -138,6 +138,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_WORKERS));
     let background: Vec<_> = (0..workers).map(|_| tokio::spawn(worker::run(service.clone()))).collect();
     let renewal = tokio::spawn(renew(service.clone()));
+    let again = tokio::spawn(reverification::run(service.clone()));
     let ending = Arc::new(Notify::new());
     let told = ending.clone();
     let server = connections::serve(listener, router(service), async move {
@@ -154,6 +155,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     }
     background.iter().for_each(|worker| worker.abort());
     renewal.abort();
+    again.abort();
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! `exo verify`: verifies installed packs again; with `--all` also this pack and every pack in this binary.
 
+use std::collections::BTreeMap;
+
 use exo_index::name::PackName;
 
 use crate::arguments::Verify;
@@ -9,10 +11,19 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::install::agreement::{self, Agreements};
 use crate::install::plan::{self, Instance};
 use crate::install::summary::Summary;
+use crate::install::verdict::Key;
 use crate::install::verification;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
+
+/// Says who checks, as one line of JSON.
+pub(super) fn tell_checker(terminal: &Terminal) -> Outcome<Exit> {
+    let subject = Key::new("", "", "", String::new()).subject(BTreeMap::new());
+    let (exo, checker, solver) = (&subject.exo, subject.checker_named(), &subject.solver);
+    terminal.data(&format!("{}\n", serde_json::json!({ "exo": exo, "checker": checker, "solver": solver })));
+    Ok(Exit::Done)
+}
 
 pub(super) fn run(arguments: &Verify, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let start = std::time::Instant::now();

@@ -15,6 +15,7 @@ use sqlx::Row as _;
 use super::{named, pack_name, version};
 use crate::access::Caller;
 use crate::audit;
+use crate::compatibility;
 use crate::contents;
 use crate::deletion;
 use crate::difference;
@@ -95,6 +96,17 @@ pub(super) async fn difference(
             "bump": Required::by(&before, &after).bump.as_str(),
         },
     })))
+}
+
+/// What checkers since the publish say of each version.
+pub(super) async fn compatibility(State(service): State<Service>, path: Path<String>) -> Result<Json<Value>, ApiError> {
+    let name = named(&path)?;
+    let mut rows = service.registry.rows.acquire().await?;
+    if index::shard(&mut rows, &name).await?.is_none() {
+        return Err(deletion::nothing(&mut rows, &name, None).await?);
+    }
+    let results = compatibility::of_pack(&mut rows, &name).await?;
+    Ok(Json(json!({ "name": name.as_str(), "results": results })))
 }
 
 #[derive(Deserialize, Default)]

@@ -64,14 +64,27 @@ pub(crate) struct Found {
 #[serde(rename_all = "kebab-case")]
 enum Answer {
     Verified(Box<Found>),
-    Refused { message: String, diagnostics: Vec<(String, Value)> },
-    Failed { message: String, hints: Vec<String> },
+    Refused {
+        message: String,
+        diagnostics: Vec<(String, Value)>,
+    },
+    Failed {
+        message: String,
+        hints: Vec<String>,
+    },
+    /// The process came to no answer, for a reason that is not in the pack.
+    #[serde(skip)]
+    Unsettled {
+        message: String,
+    },
 }
 
 /// Why there is no verdict.
 pub(crate) enum NoVerdict {
     /// The pack is at fault.
     Refused(Vec<Value>),
+    /// Nothing is said against the pack: the checker came to no answer, however often it was started.
+    Unsettled(Value),
     /// The registry is at fault; it may be tried again.
     Failed(Failure),
 }
@@ -283,10 +296,7 @@ async fn run(service: &Service, request: &str) -> Result<Answer, NoVerdict> {
         }
     }
     let message = format!("the checker of the registry {} in {TRIES} tries", last.unwrap_or_default());
-    Ok(failed(
-        message,
-        &["this says nothing about the pack: publish it again later, or tell whoever runs the registry"],
-    ))
+    Ok(Answer::Unsettled { message })
 }
 
 fn failed(message: String, hints: &[&str]) -> Answer {
@@ -351,6 +361,10 @@ fn judge(pack: &Examined, answer: Answer) -> Result<Found, NoVerdict> {
             message,
             hints.first().map(String::as_str),
         )])),
+        Answer::Unsettled { message } => {
+            let hint = "this says nothing about the pack: publish it again later, or tell whoever runs the registry";
+            Err(NoVerdict::Unsettled(diagnostic(&pack.declared, "checker", message, Some(hint))))
+        }
     }
 }
 

@@ -131,6 +131,7 @@ async fn check(service: &Service, id: &str) -> Result<(), Failure> {
             audit::note_refused(&mut rows, &publish, &reasons).await?;
             service.count("refused");
         }
+        Err(NoVerdict::Unsettled(reason)) => return Err(Failure::new(format!("a publish was not settled: {reason}"))),
         Err(NoVerdict::Failed(failure)) => return Err(failure),
     }
     sweep(service, &publish).await
@@ -174,6 +175,7 @@ async fn findings(service: &Service, publish: &Publish) -> Result<Findings, NoVe
         match verify(service, pack, &examined).await {
             Ok(verdict) => found.push((pack.clone(), verdict)),
             Err(NoVerdict::Refused(more)) => reasons.extend(more),
+            Err(NoVerdict::Unsettled(reason)) => reasons.push(reason),
             Err(failed) => return Err(failed),
         }
     }

@@ -26,6 +26,7 @@ mod pruning;
 mod publishing;
 mod quarantine;
 mod refusals;
+mod reverifying;
 mod scopes;
 mod searching;
 mod second_factor;

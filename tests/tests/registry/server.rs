@@ -114,6 +114,12 @@ impl Server {
         Self::start_on(self.folder.clone(), self.variables.clone())
     }
 
+    /// The same registry, served anew with another program that checks.
+    pub(crate) fn restarted_with(mut self, exo: &Path) -> Self {
+        self.kill();
+        Self::start_with(self.folder.clone(), self.variables.clone(), exo)
+    }
+
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }

@@ -13,6 +13,7 @@ use super::super::trouble::PageError;
 use super::super::visitor::Frame;
 use super::{Shown, Whole};
 use crate::chance::signed;
+use crate::compatibility::{self, Known};
 use crate::contents::{self, Findings};
 use crate::registry::Registry;
 
@@ -44,6 +45,29 @@ struct Word {
     address: String,
 }
 
+/// What a checker made of the version since.
+struct Again {
+    checker: String,
+    at: String,
+    outcome: String,
+    detail: Vec<String>,
+}
+
+/// Words of a person for the outcome of a check.
+fn said(known: Known) -> Again {
+    let outcome = match known.outcome.as_str() {
+        "verified" => "verifies",
+        "changed" => "verifies, with other counts",
+        _ => "does not verify",
+    };
+    Again {
+        checker: format!("exo {}, {}", known.checker.exo, known.checker.solver),
+        at: format::time(known.at),
+        outcome: outcome.to_owned(),
+        detail: known.detail.lines().map(str::to_owned).collect(),
+    }
+}
+
 #[derive(Template)]
 #[template(path = "pack_checks.html")]
 struct Checks<'a> {
@@ -52,6 +76,7 @@ struct Checks<'a> {
     word: Option<Word>,
     instructions: Vec<InstructionRow>,
     modules: Vec<Module>,
+    again: Vec<Again>,
     skipped: Vec<String>,
 }
 
@@ -96,12 +121,15 @@ pub(super) async fn page(registry: &Registry, whole: Whole<'_>) -> Result<Respon
     let verdict = contents::verdict(registry, pack.name(), &pack.entry).await?;
     let findings = contents::findings(registry, pack.name(), &pack.entry.version).await?.unwrap_or_default();
     let files = contents::files(registry, &pack.entry).await?;
+    let mut known = compatibility::of_pack(&mut *registry.rows.acquire().await?, pack.name()).await?;
+    known.retain(|known| known.version == pack.entry.version.to_string());
     let module = |path: &String| Module { path: module_file(path), address: pack.file_address(&module_file(path)) };
     let checks = Checks {
         frame: whole.frame,
         pack,
         instructions: verdict.as_ref().map_or_else(Vec::new, |verdict| instructions(pack, verdict, &findings, &files)),
         modules: findings.c_modules.iter().map(module).collect(),
+        again: known.into_iter().map(said).collect(),
         skipped: findings.skipped.clone(),
         word: verdict.zip(pack.entry.verdict).map(|(verdict, digest)| Word {
             checker: match verdict.solver.is_empty() {
