@@ -11,7 +11,7 @@ use crate::accounts::is_login;
 use crate::chance::{self, unsigned};
 use crate::database::{self, Rows};
 use crate::error::ApiError;
-use crate::index;
+use crate::index::{self, Change};
 use crate::organisations::{self, Role};
 use crate::scopes;
 use crate::second_factor;
@@ -33,7 +33,8 @@ async fn conclude(
 ) -> Result<(), ApiError> {
     let now = chance::now()?;
     access::note(&mut turn, &caller.login, action, name).await?;
-    index::write(&service.registry, &mut turn, packs, &[Leaf { event, time: unsigned(now) }], now).await?;
+    let leaf = Leaf { event, time: unsigned(now) };
+    index::write(&service.registry, &mut turn, Change::of(packs.iter().cloned(), leaf), now).await?;
     turn.commit().await?;
     index::show_latest(&service.registry).await?;
     service.count(action);

@@ -11,7 +11,7 @@ use crate::access::{self, Caller, Right};
 use crate::chance::{self, unsigned};
 use crate::database::{self, Rows};
 use crate::error::ApiError;
-use crate::index;
+use crate::index::{self, Change};
 use crate::second_factor;
 use crate::service::Service;
 
@@ -82,7 +82,7 @@ pub(crate) async fn conclude(
     let now = chance::now()?;
     access::note(&mut turn, &caller.login, action, name.as_str()).await?;
     let leaf = Leaf { event, time: unsigned(now) };
-    index::write(&service.registry, &mut turn, std::slice::from_ref(name), &[leaf], now).await?;
+    index::write(&service.registry, &mut turn, Change::of([name.clone()], leaf), now).await?;
     turn.commit().await?;
     index::show_latest(&service.registry).await?;
     service.count(action);

@@ -14,6 +14,7 @@ use sqlx::{AnyConnection, Row as _};
 use super::bump::{Bump, Required};
 use super::bundled::Bundled;
 use super::examination::{Examined, diagnostic};
+use super::names::View;
 use super::verification::{Found, api_digest, surface};
 use crate::access::{self, Right};
 use crate::chance::{signed, unsigned};
@@ -21,25 +22,23 @@ use crate::contents;
 use crate::failure::Failure;
 use crate::organisations;
 use crate::scopes::{self, NotYours};
+use crate::service::Service;
 
 /// Why a name cannot be taken by a new pack; `None` when it can.
-pub(crate) async fn name_refusal(
+async fn name_refusal(
+    service: &Service,
     rows: &mut AnyConnection,
+    view: View,
     name: &PackName,
-    bundled: &Bundled,
 ) -> Result<Option<String>, Failure> {
     if look_alike::is_reserved(name) {
         return Ok(Some(format!("the name `{name}` is reserved")));
     }
-    if bundled.0.contains_key(name) {
+    if service.bundled.0.contains_key(name) {
         return Ok(Some(format!("the name `{name}` is that of a pack that comes with exo")));
     }
-    let mut known: Vec<PackName> = bundled.0.keys().cloned().collect();
-    for row in sqlx::query("SELECT name FROM packs").fetch_all(&mut *rows).await? {
-        known.push(PackName::parse(&row.try_get::<String, _>("name")?)?);
-    }
-    Ok(look_alike::resembles(name, &known)
-        .map(|(other, likeness)| format!("the name `{name}` can be taken for `{other}`: it {likeness}")))
+    let resembled = service.names.resembled(rows, view, name).await?;
+    Ok(resembled.map(|(other, likeness)| format!("the name `{name}` can be taken for `{other}`: it {likeness}")))
 }
 
 /// Whether the registry has a pack.
@@ -53,15 +52,16 @@ pub(crate) async fn exists(rows: &mut AnyConnection, name: &PackName) -> Result<
 
 /// What stands against letting a pack in: its name, its owner, its version.
 pub(crate) async fn reasons_against(
+    service: &Service,
     rows: &mut AnyConnection,
+    view: View,
     pack: &Examined,
     login: &str,
-    bundled: &Bundled,
 ) -> Result<Vec<Value>, Failure> {
     let declared = &pack.declared;
     let mut reasons = Vec::new();
     if !exists(rows, &declared.name).await? {
-        if let Some(message) = name_refusal(rows, &declared.name, bundled).await? {
+        if let Some(message) = name_refusal(service, rows, view, &declared.name).await? {
             reasons.push(diagnostic(declared, "name", message, Some("choose a name that is not close to another")));
         }
         if let Some(NotYours { message, hint }) = scopes::refusal(rows, &declared.name, login).await? {

@@ -29,4 +29,5 @@ mod server;
 mod site;
 mod store;
 mod several;
+mod turns;
 mod verdicts;
