@@ -116,6 +116,8 @@ pub(crate) enum Command {
     Check,
     /// Run the tests of this pack, and each instruction against its body
     Test(Test),
+    /// Time the kernels of this pack beside their algorithms, on this machine
+    Bench(Bench),
     /// Print a kernel's proc after each step of its schedule
     Show(Show),
     /// Print the packs that the project depends on
@@ -292,6 +294,26 @@ pub(crate) struct Build {
     /// Check at run time what callers in C must hold to: sizes, asserts, distinct buffers
     #[arg(long)]
     pub(crate) checked: bool,
+    /// What to write; objects and libraries are made by the C compiler of the target
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', default_value = "c,header,depfile")]
+    pub(crate) emit: Vec<Emit>,
+}
+
+/// What `exo build` writes of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Emit {
+    /// KERNEL.c
+    C,
+    /// KERNEL.h; with the C also KERNEL.pc, for pkg-config
+    Header,
+    /// KERNEL.d, a rule for make
+    Depfile,
+    /// KERNEL.o
+    Object,
+    /// libKERNEL.a
+    Static,
+    /// libKERNEL.so
+    Shared,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -315,6 +337,9 @@ pub(crate) struct Run {
     /// The module to evaluate
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// What `arguments()` gives to the module
+    #[arg(value_name = "ARGS", last = true)]
+    pub(crate) arguments: Vec<String>,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -322,6 +347,25 @@ pub(crate) struct Test {
     /// Run the tests whose name contains this text
     #[arg(value_name = "FILTER")]
     pub(crate) filter: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Bench {
+    /// Time the kernels whose name or target contains this text; names look like `gemm::avx2`
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Option<String>,
+    /// A size to time on, instead of those that `bench` in Exo.toml says
+    #[arg(long = "size", value_name = "NAME=N", value_delimiter = ',', value_parser = size)]
+    pub(crate) sizes: Vec<(String, i64)>,
+}
+
+/// A size as it is typed: `n=1024`.
+fn size(text: &str) -> Result<(String, i64), String> {
+    let parsed = text.split_once('=').and_then(|(name, number)| Some((name.trim(), number.trim().parse().ok()?)));
+    match parsed {
+        Some((name, number)) if !name.is_empty() => Ok((name.to_string(), number)),
+        Some(_) | None => Err("write NAME=N, such as n=1024".to_string()),
+    }
 }
 
 #[derive(Clone, Debug, Args)]
@@ -338,6 +382,9 @@ pub(crate) struct Show {
     /// What each step changes, as a unified diff
     #[arg(long)]
     pub(crate) diff: bool,
+    /// Write all steps into this file, as one page for a browser
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["step", "diff"])]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Args)]

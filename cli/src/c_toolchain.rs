@@ -1,5 +1,6 @@
 //! Compiles and runs C: on this machine where it can, else with a cross compiler and an emulator.
 
+pub(crate) mod objects;
 pub(crate) mod process;
 mod search;
 

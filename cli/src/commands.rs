@@ -3,6 +3,7 @@
 mod add;
 mod advisory;
 mod audit;
+mod bench;
 mod build;
 mod cache;
 mod cc;
@@ -34,6 +35,7 @@ mod show;
 pub(crate) mod templates;
 mod test;
 mod token;
+mod trace_page;
 mod tree;
 mod update;
 mod vendor;
@@ -92,6 +94,7 @@ fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> O
         Command::Run(arguments) => run::run(&arguments, settings, terminal),
         Command::Check => check::run(settings, terminal),
         Command::Test(arguments) => test::run(&arguments, settings, terminal),
+        Command::Bench(arguments) => bench::run(&arguments, settings, terminal),
         Command::Show(arguments) => show::run(&arguments, settings, terminal),
         Command::Tree(arguments) => tree::run(&arguments, settings, terminal),
         Command::Verify(arguments) => verify::run(&arguments, settings, terminal),

@@ -104,13 +104,13 @@ impl Failure {
     }
 }
 
-/// "did you mean `a`, `b` or `c`", or nothing when there is nothing near.
+/// "did you mean `a`, `b` or `c`?", or nothing when there is nothing near.
 pub(crate) fn did_you_mean(nearest: &[String]) -> Option<String> {
     let quoted: Vec<String> = nearest.iter().map(|name| format!("`{name}`")).collect();
     let (last, rest) = quoted.split_last()?;
     Some(match rest {
-        [] => format!("did you mean {last}"),
-        _ => format!("did you mean {} or {last}", rest.join(", ")),
+        [] => format!("did you mean {last}?"),
+        _ => format!("did you mean {} or {last}?", rest.join(", ")),
     })
 }
 
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn suggestion_reads_as_a_sentence() {
         assert_eq!(did_you_mean(&[]), None);
-        assert_eq!(did_you_mean(&["a".into()]).unwrap(), "did you mean `a`");
-        assert_eq!(did_you_mean(&["a".into(), "b".into(), "c".into()]).unwrap(), "did you mean `a`, `b` or `c`");
+        assert_eq!(did_you_mean(&["a".into()]).unwrap(), "did you mean `a`?");
+        assert_eq!(did_you_mean(&["a".into(), "b".into(), "c".into()]).unwrap(), "did you mean `a`, `b` or `c`?");
     }
 }

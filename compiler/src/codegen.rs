@@ -30,6 +30,7 @@ pub mod header;
 pub mod source_file;
 pub mod harness;
 pub mod conformance;
+pub mod timing;
 
 #[cfg(test)]
 mod tests;

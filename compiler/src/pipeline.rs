@@ -5,13 +5,13 @@ use std::sync::Arc;
 use crate::analysis;
 pub use crate::contract::{
     COutput, CheckReport, FunctionHelp, InstructionSummary, KernelArgument, KernelOutput, KernelRequest, Limits,
-    OperatorHelp, TestOutcome, TestResult, TraceStep, Waiver,
+    OperatorHelp, TestOutcome, TestResult, Timing, TimingProtocol, TraceStep, Waiver,
 };
 use crate::diagnostic::Diagnostic;
 use crate::schedule::registry;
 use crate::schedule::results::described;
 use crate::script::host::Host;
-use crate::script::{build, manual, report, testing_run};
+use crate::script::{build, manual, report, testing_run, timing};
 use crate::source::ModuleId;
 pub use crate::syntax::outline::{Item, ItemKind, Outline, outline};
 use crate::world::{CRunner, World};
@@ -32,6 +32,12 @@ impl Compilation {
     /// Evaluates one module; `print` receives each text that it prints, at once. Errors come back as diagnostics.
     pub fn run(&mut self, module: &ModuleId, print: &mut dyn FnMut(&str)) -> Vec<Diagnostic> {
         report::run(&self.host, module, print)
+    }
+
+    /// What `arguments()` gives to the modules that are evaluated from here on. Nothing that others verify may depend on it, so only
+    /// `exo run` hands something over.
+    pub fn set_arguments(&mut self, arguments: Vec<String>) {
+        self.host.arguments.replace(arguments);
     }
 
     /// Evaluates modules and checks every object definition in them; refused definitions are reported together.
@@ -62,6 +68,16 @@ impl Compilation {
     /// Composes one kernel with one target into C. The result is proven to derive from the algorithm.
     pub fn kernel(&mut self, request: &KernelRequest) -> Result<KernelOutput, Vec<Diagnostic>> {
         build::kernel(&self.host, request)
+    }
+
+    /// A program that times one kernel beside its algorithm, both compiled with the flags of the target, on these sizes.
+    pub fn timing(
+        &mut self,
+        request: &KernelRequest,
+        sizes: &[(String, i64)],
+        protocol: &TimingProtocol,
+    ) -> Result<Timing, Vec<Diagnostic>> {
+        timing::timing(&self.host, request, sizes, protocol)
     }
 
     /// Compiles the exported procs of modules into one C file and header, as `exocc` does. With `checked` the functions

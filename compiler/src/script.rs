@@ -21,6 +21,7 @@ pub(crate) mod report;
 pub(crate) mod run_c;
 pub(crate) mod testing;
 pub(crate) mod testing_run;
+pub(crate) mod timing;
 pub(crate) mod values;
 pub(crate) mod wording;
 

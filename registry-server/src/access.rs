@@ -11,6 +11,7 @@ use crate::chance;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::organisations::{self, Role};
+use crate::request;
 use crate::service::Service;
 
 /// How long a session lasts, in seconds.
@@ -181,6 +182,7 @@ pub(crate) async fn caller(rows: &AnyPool, token: &str) -> Result<Option<Caller>
         .fetch_optional(rows)
         .await?;
     let Some(row) = found else { return Ok(None) };
+    request::showed(row.try_get("id")?);
     let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     Ok(Some(Caller {
         login: row.try_get("login")?,
@@ -225,24 +227,6 @@ impl FromRequestParts<Service> for Caller {
             None => Err(ApiError::unauthorized("the token is unknown, or was taken back")),
         }
     }
-}
-
-/// Writes down who did what.
-pub(crate) async fn note(
-    rows: &mut sqlx::AnyConnection,
-    login: &str,
-    action: &str,
-    subject: &str,
-) -> Result<(), Failure> {
-    sqlx::query("INSERT INTO audit (id, at, login, action, subject) VALUES ($1, $2, $3, $4, $5)")
-        .bind(chance::id_in_order()?)
-        .bind(chance::now()?)
-        .bind(login.to_owned())
-        .bind(action.to_owned())
-        .bind(subject.to_owned())
-        .execute(rows)
-        .await?;
-    Ok(())
 }
 
 /// Counts a request against a limit for each minute, which all replicas share.

@@ -72,6 +72,18 @@ pub(crate) async fn set_password(
         .bind(login.to_owned())
         .execute(&mut *rows)
         .await?;
+    end_other_sessions(rows, login, session).await
+}
+
+/// Ends all sessions of an account but one.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn end_other_sessions(
+    rows: &mut sqlx::AnyConnection,
+    login: &str,
+    session: &str,
+) -> Result<(), Failure> {
     sqlx::query("DELETE FROM tokens WHERE login = $1 AND session = 1 AND id <> $2")
         .bind(login.to_owned())
         .bind(session.to_owned())

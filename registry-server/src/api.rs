@@ -7,6 +7,7 @@ mod guarding;
 mod organisations;
 mod packs;
 mod publishing;
+mod ranges;
 pub(crate) mod refusals;
 mod search;
 mod second_factor;
@@ -35,6 +36,7 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/login", post(accounts::login))
         .route("/logout", post(accounts::logout))
         .route("/whoami", get(accounts::whoami))
+        .route("/account/audit", get(accounts::audit))
         .route("/account/password", put(accounts::change_password))
         .route(
             "/account/second-factor",
@@ -49,6 +51,8 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/publish/{id}/commit", post(publishing::commit))
         .route("/publish/{id}/{sha256}", put(publishing::upload))
         .route("/packs/{name}", get(packs::show))
+        .route("/packs/{name}/{version}", get(packs::show_version))
+        .route("/packs/{name}/{version}/diff/{other}", get(packs::difference))
         .route("/packs/{name}/{version}/yank", put(packs::yank).delete(packs::unyank))
         .route("/packs/{name}/deprecation", put(packs::deprecate).delete(packs::undeprecate))
         .route("/packs/{name}/{version}/quarantine", put(guarding::quarantine).delete(guarding::release))
@@ -63,11 +67,12 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/packs/{name}/owners/{login}", put(packs::add_owner).delete(packs::remove_owner))
         .route("/packs/{name}/dependants", get(packs::dependants))
         .route("/packs/{name}/downloads", get(packs::downloads))
-        .route("/packs/{name}/audit", get(packs::audit))
+        .route("/packs/{name}/audit", get(packs::events))
         .route("/packs/{name}/badge.svg", get(packs::badge))
         .route("/packs/{name}/feed.atom", get(feeds::of_pack))
         .route("/feed.atom", get(feeds::all))
         .route("/organisations/{name}", get(organisations::show).put(organisations::create))
+        .route("/organisations/{name}/audit", get(organisations::audit))
         .route("/organisations/{name}/verification", put(organisations::verify).delete(organisations::unverify))
         .route(
             "/organisations/{name}/members/{login}",

@@ -17,6 +17,7 @@ use sqlx::Row as _;
 
 use crate::blobs::Blobs;
 use crate::configuration::{Backup, Restore};
+use crate::database::upgrade::VERSION;
 use crate::database::{self, Kind, Rows, Table};
 use crate::failure::{Failure, counted};
 use crate::keys::{self, Keys};
@@ -29,18 +30,26 @@ const FORMAT: u32 = 1;
 /// The list of what a backup holds; written last, so that a backup that was cut short is none.
 const CONTENTS: &str = "backup.json";
 
-/// Tables of work under way and of counts that are soon over.
-const PASSING: [&str; 4] = ["publishes", "publish_packs", "limits", "leases"];
+/// Tables of work under way and of counts that are soon over, and the one that says what the others look like.
+const PASSING: [&str; 5] = ["publishes", "publish_packs", "limits", "leases", "schema_version"];
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Contents {
     format: u32,
+    /// The version of the schema that its rows have.
+    #[serde(default = "first_schema")]
+    schema: i64,
     origin: String,
     /// The version of the pointer.
     pointer: u64,
     /// Hashes of all files, by path in the backup.
     files: BTreeMap<String, Sha256>,
+}
+
+/// Backups of before the schema had versions say nothing of it.
+const fn first_schema() -> i64 {
+    1
 }
 
 fn kept() -> impl Iterator<Item = Table> {
@@ -71,7 +80,8 @@ pub(crate) async fn backup(arguments: &Backup) -> Result<(), Failure> {
         files.insert(format!("keys/{name}"), Sha256::of(text.as_bytes()));
     }
     let count = files.len();
-    let contents = Contents { format: FORMAT, origin: registry.origin.clone(), pointer: pointer.version, files };
+    let (format, schema, origin) = (FORMAT, VERSION, registry.origin.clone());
+    let contents = Contents { format, schema, origin, pointer: pointer.version, files };
     fs::write(folder.join(CONTENTS), serde_json::to_vec_pretty(&contents)?)?;
     println!("wrote {}; the folder holds the keys, so keep it as safe as them", counted(count, "file"));
     Ok(())
@@ -154,7 +164,8 @@ pub(crate) async fn restore(arguments: &Restore) -> Result<(), Failure> {
     }
     Keys::restore(&place.data, &texts)?;
     for table in kept().filter(|table| contents.files.contains_key(&rows_of(table))) {
-        write_table(&mut turn, &table, &fs::read_to_string(folder.join(rows_of(&table)))?).await?;
+        let lines = fs::read_to_string(folder.join(rows_of(&table)))?;
+        write_table(&mut turn, &table, &lines, contents.schema < VERSION).await?;
     }
     turn.commit().await?;
     rows.close().await;
@@ -178,6 +189,12 @@ fn contents(folder: &Path) -> Result<Contents, Failure> {
             contents.format
         )));
     }
+    if contents.schema > VERSION {
+        return Err(Failure::new(format!(
+            "the backup was written by a later release: its rows have version {} of the schema, and this program knows {VERSION}",
+            contents.schema
+        )));
+    }
     for (path, digest) in &contents.files {
         // The list itself may have been changed, so no path of it leads out of the folder.
         let inside = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
@@ -188,14 +205,20 @@ fn contents(folder: &Path) -> Result<Contents, Failure> {
     Ok(contents)
 }
 
-async fn write_table(turn: &mut Rows, table: &Table, lines: &str) -> Result<(), Failure> {
+/// Writes the rows of a table. Rows of an earlier schema lack columns at the end, which are empty or 0 then.
+async fn write_table(turn: &mut Rows, table: &Table, lines: &str, earlier: bool) -> Result<(), Failure> {
     // The schema puts a first row into one of them.
     sqlx::query(sqlx::AssertSqlSafe(format!("DELETE FROM {}", table.name))).execute(&mut **turn).await?;
     let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
     let places: Vec<String> = (1..=names.len()).map(|place| format!("${place}")).collect();
     let statement = format!("INSERT INTO {} ({}) VALUES ({})", table.name, names.join(", "), places.join(", "));
     for line in lines.lines() {
-        let values: Vec<Value> = serde_json::from_str(line)?;
+        let mut values: Vec<Value> = serde_json::from_str(line)?;
+        if earlier {
+            let added = table.columns.iter().skip(values.len());
+            let empty: Vec<Value> = added.map(|(_, kind)| kind.empty()).collect();
+            values.extend(empty);
+        }
         if values.len() != names.len() {
             return Err(Failure::new(format!("`{}` has a line of {} values", rows_of(table), values.len())));
         }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use axum::extract::{ConnectInfo, FromRequestParts};
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
 
 use crate::error::ApiError;
 use crate::service::Service;
@@ -30,6 +30,15 @@ impl ClientAddress {
     }
 }
 
+impl ClientAddress {
+    /// Where the parts of a request say that it comes from.
+    pub(crate) fn read(behind_proxy: bool, headers: &HeaderMap, extensions: &Extensions) -> Self {
+        let said = if behind_proxy { forwarded(headers) } else { None };
+        let peer = || extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+        Self::of(said.or_else(peer))
+    }
+}
+
 impl fmt::Display for ClientAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -50,9 +59,7 @@ impl FromRequestParts<Service> for ClientAddress {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, ApiError> {
-        let said = if service.behind_proxy { forwarded(&parts.headers) } else { None };
-        let peer = || parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        Ok(Self::of(said.or_else(peer)))
+        Ok(Self::read(service.behind_proxy, &parts.headers, &parts.extensions))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The rows: SQLite or PostgreSQL by the same statements.
 
+pub(crate) mod upgrade;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,6 +25,16 @@ pub(crate) struct Table {
 pub(crate) enum Kind {
     Text,
     Integer,
+}
+
+impl Kind {
+    /// What a column of the kind holds where nothing was said.
+    pub(crate) fn empty(self) -> serde_json::Value {
+        match self {
+            Self::Text => "".into(),
+            Self::Integer => 0.into(),
+        }
+    }
 }
 
 /// All tables, in the order of the schema.
@@ -135,16 +147,20 @@ pub(crate) async fn open_passing(url: Option<&str>, data: &Path) -> Result<AnyPo
 /// It cannot be reached, or the statements are refused.
 pub(crate) async fn open(url: Option<&str>, data: &Path) -> Result<AnyPool, Failure> {
     let pool = connect(url, data, Lasting::Forever).await?;
+    upgrade::upgrade(&pool, url.is_none_or(|url| url.starts_with("sqlite:"))).await?;
     for statement in SCHEMA.split(";\n").map(str::trim).filter(|statement| !statement.is_empty()) {
-        // Two replicas may make the same table at the same time; then one of them finds it made.
-        let mut result = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).execute(&pool).await;
-        if result.is_err() {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            result = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).execute(&pool).await;
-        }
-        result?;
+        execute(&pool, statement).await?;
     }
     Ok(pool)
+}
+
+/// Makes a table or an index. Two replicas may make the same one at the same time; then one of them finds it made.
+async fn execute(pool: &AnyPool, statement: &'static str) -> Result<(), Failure> {
+    if sqlx::query(statement).execute(pool).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        sqlx::query(statement).execute(pool).await?;
+    }
+    Ok(())
 }
 
 /// Whether no transaction is left on a connection to SQLite. Where a full disk fails a commit, SQLite and the library can be of two

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::chance;
 use crate::failure::{Cause, Failure};
-use crate::request_id;
+use crate::request;
 
 /// A refused request.
 #[derive(Debug)]
@@ -78,6 +78,7 @@ impl ApiError {
             }
             StatusCode::REQUEST_TIMEOUT => (status, "timeout", "the request took too long", Some("send it again")),
             StatusCode::PAYLOAD_TOO_LARGE => (status, "too-large", "the body is too large", None),
+            StatusCode::RANGE_NOT_SATISFIABLE => (status, "range", "there is no such part", None),
             StatusCode::UNSUPPORTED_MEDIA_TYPE => (
                 status,
                 "media-type",
@@ -103,7 +104,7 @@ impl<E: Into<Failure>> From<E> for ApiError {
     /// Nothing of an inner failure is told to whoever asked; it stands in the log, under the id of the answer.
     fn from(error: E) -> Self {
         let failure: Failure = error.into();
-        tracing::error!(%failure, request = request_id::current(), "a request failed");
+        tracing::error!(%failure, request = request::id(), "a request failed");
         match failure.cause {
             Cause::Inner => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the registry failed to answer")
                 .hint("whoever runs it finds the reason in its log, under the id of this request"),
@@ -121,7 +122,7 @@ impl<E: Into<Failure>> From<E> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let id = request_id::current().or_else(|| chance::id().ok()).unwrap_or_default();
+        let id = request::id().or_else(|| chance::id().ok()).unwrap_or_default();
         tracing::info!(request = %id, status = self.status.as_u16(), code = self.code, message = %self.message, "refused");
         let body = json!({
             "error": {

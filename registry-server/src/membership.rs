@@ -1,21 +1,23 @@
 //! What is changed about organisations: making one, who is a member, and whether the registry vouches for it. The API and the pages both come here.
 
 use exo_index::name::PackName;
-use exo_index::registry::log::leaf::{Event, Leaf, OrganisationChange};
+use exo_index::registry::log::leaf::{Event, OrganisationChange};
 use exo_index::registry::look_alike;
 use exo_index::registry::shard::PackEntry;
 use sqlx::Row as _;
 
 use crate::access::{self, Caller};
 use crate::accounts::is_login;
-use crate::chance::{self, unsigned};
+use crate::audit::Entry;
+use crate::chance;
+use crate::changes;
 use crate::database::{self, Rows};
 use crate::error::ApiError;
-use crate::index::{self, Change};
 use crate::organisations::{self, Role};
 use crate::scopes;
 use crate::second_factor;
 use crate::service::Service;
+use crate::stewardship;
 
 /// That there is no such organisation.
 pub(crate) fn absent(name: &str) -> ApiError {
@@ -25,20 +27,14 @@ pub(crate) fn absent(name: &str) -> ApiError {
 /// Writes a change into both logs, and shows the pointer with it.
 async fn conclude(
     service: &Service,
-    mut turn: Rows,
+    turn: Rows,
     caller: &Caller,
     name: &str,
     packs: &[PackName],
     (action, event): (&str, Event),
 ) -> Result<(), ApiError> {
-    let now = chance::now()?;
-    access::note(&mut turn, &caller.login, action, name).await?;
-    let leaf = Leaf { event, time: unsigned(now) };
-    index::write(&service.registry, &mut turn, Change::of(packs.iter().cloned(), leaf), now).await?;
-    turn.commit().await?;
-    index::show_latest(&service.registry).await?;
-    service.count(action);
-    Ok(())
+    let entry = stewardship::told(Entry::new(&caller.login, action, name), &event);
+    changes::conclude(service, turn, packs, (action, entry), event).await
 }
 
 /// Makes an organisation, of which the caller is the first owner.

@@ -18,6 +18,7 @@ use exo_index::registry::verdict::Verdict;
 use sqlx::Row as _;
 
 use crate::accounts::{self, Refused};
+use crate::audit;
 use crate::chance;
 use crate::configuration::{Export, Init, Place, User};
 use crate::database;
@@ -47,7 +48,8 @@ pub(crate) async fn user(command: &User) -> Result<(), Failure> {
         User::ResetSecondFactor { place, login, all: _ } => reset_second_factor(place, login.as_deref()).await,
         User::Disable { place, login } => {
             let registry = Registry::open(place, None).await?;
-            accounts::disable(&registry.rows, login).await
+            accounts::disable(&registry.rows, login).await?;
+            audit::note(&mut *registry.rows.acquire().await?, login, "account-disable", login).await
         }
     }
 }
@@ -66,6 +68,7 @@ async fn add(place: &Place, login: &str, administrator: bool) -> Result<(), Fail
         Refused::Taken => Failure::new(format!("the login `{login}` is taken")),
         Refused::Failed(failure) => failure,
     })?;
+    audit::note(&mut *registry.rows.acquire().await?, login, "account-add", login).await?;
     println!("made the account `{login}`");
     Ok(())
 }

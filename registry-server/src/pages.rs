@@ -1,8 +1,8 @@
 //! The web pages: rendered on the server, complete without script, safe against what packs say of themselves.
 
 mod account;
-mod difference;
 mod entrance;
+mod events;
 pub(crate) mod format;
 mod guarding;
 mod listing;

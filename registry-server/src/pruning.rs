@@ -163,15 +163,15 @@ mod tests {
         for (name, age) in [("old", 40 * 86_400), ("new", 60)] {
             let at = now - age;
             run(&rows, format!("INSERT INTO limits VALUES ('{name}', {}, 1)", at / 60)).await;
-            run(&rows, format!("INSERT INTO tokens VALUES ('{name}', '{name}', 'ada', 't', 0, '', '', 0, {at})")).await;
+            run(&rows, format!("INSERT INTO tokens (id, hash, login, name, session, rights, packs, created, expires) VALUES ('{name}', '{name}', 'ada', 't', 0, '', '', 0, {at})")).await;
             run(&rows, format!("INSERT INTO setup_codes VALUES ('{name}', 1, {})", at + 3600)).await;
             run(&rows, format!("INSERT INTO second_factors VALUES ('{name}', '', 0, 0, 0, 0, {at})")).await;
             run(&rows, format!("INSERT INTO second_factors VALUES ('{name}-on', '', 1, 0, 0, 0, {at})")).await;
-            run(&rows, format!("INSERT INTO audit VALUES ('{name}', {at}, 'ada', 'publish', 'base')")).await;
+            run(&rows, format!("INSERT INTO audit (id, at, login, action, subject) VALUES ('{name}', {at}, 'ada', 'publish', 'base')")).await;
             for (state, lease) in [("published", -1), ("refused", 0), ("checking", -1)] {
                 run(
                     &rows,
-                    format!("INSERT INTO publishes VALUES ('{name}-{state}', 'ada', 0, '{state}', {at}, {lease}, '')"),
+                    format!("INSERT INTO publishes (id, login, dry_run, state, created, lease, result) VALUES ('{name}-{state}', 'ada', 0, '{state}', {at}, {lease}, '')"),
                 )
                 .await;
                 run(&rows, format!("INSERT INTO publish_packs VALUES ('{name}-{state}', 'base', '1.0.0', '', 1)"))

@@ -4,20 +4,19 @@
 
 use exo_index::digest::Sha256;
 use exo_index::name::PackName;
-use exo_index::registry::log::leaf::{Event, Leaf};
+use exo_index::registry::log::leaf::Event;
 use exo_index::registry::shard::{VersionEntry, Withdrawal};
 use exo_index::version::Version;
 use exo_index::visible::is_line;
 use sqlx::Row as _;
 
-use crate::access::{self, Caller};
-use crate::chance::{self, unsigned};
+use crate::access::Caller;
 use crate::database;
 use crate::error::ApiError;
 use crate::failure::Failure;
-use crate::index::{self, Change};
 use crate::second_factor;
 use crate::service::Service;
+use crate::stewardship;
 
 /// The longest reason, in bytes.
 const LONGEST_REASON: usize = 500;
@@ -50,13 +49,7 @@ pub(crate) async fn set(
     caller.must_administer(Some(name))?;
     second_factor::prove(service, caller).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
-    let found = sqlx::query("SELECT entry FROM versions WHERE name = $1 AND version = $2")
-        .bind(name.as_str().to_owned())
-        .bind(version.to_string())
-        .fetch_optional(&mut *turn)
-        .await?;
-    let row = found.ok_or_else(|| ApiError::absent(format!("there is no `{name} {version}`")))?;
-    let mut entry: VersionEntry = serde_json::from_str(&row.try_get::<String, _>("entry")?)?;
+    let mut entry = stewardship::version_entry(&mut turn, name, version).await?;
     if entry.quarantined == quarantined {
         return Ok(());
     }
@@ -65,20 +58,8 @@ pub(crate) async fn set(
         None => ("release", Event::Release { name: name.clone(), version: version.clone() }),
     };
     entry.quarantined = quarantined;
-    sqlx::query("UPDATE versions SET entry = $1 WHERE name = $2 AND version = $3")
-        .bind(serde_json::to_string(&entry)?)
-        .bind(name.as_str().to_owned())
-        .bind(version.to_string())
-        .execute(&mut *turn)
-        .await?;
-    let now = chance::now()?;
-    access::note(&mut turn, &caller.login, action, name.as_str()).await?;
-    let leaf = Leaf { event, time: unsigned(now) };
-    index::write(&service.registry, &mut turn, Change::of([name.clone()], leaf), now).await?;
-    turn.commit().await?;
-    index::show_latest(&service.registry).await?;
-    service.count(action);
-    Ok(())
+    stewardship::set_version_entry(&mut turn, name, &entry).await?;
+    stewardship::conclude(service, turn, caller, name, (action, event)).await
 }
 
 /// A version as the shard has it: one in quarantine is yanked for those who know of yanks only.

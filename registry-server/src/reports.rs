@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::{AnyConnection, Row as _};
 
 use crate::access::{self, Caller};
+use crate::audit;
 use crate::chance;
 use crate::error::ApiError;
 use crate::service::Service;
@@ -112,7 +113,7 @@ pub(crate) async fn make(
         .execute(&mut *rows)
         .await?;
     // Under the report's own id: owners of the pack read what is noted of the pack, and need not know who reported it.
-    access::note(&mut rows, &caller.login, "report", &id).await?;
+    audit::note(&mut rows, &caller.login, "report", &id).await?;
     service.count("report");
     tracing::warn!(pack = %name, report = %id, "a pack was reported");
     Ok(id)
@@ -166,6 +167,6 @@ pub(crate) async fn close(rows: &mut AnyConnection, caller: &Caller, id: &str) -
     if done.rows_affected() == 0 {
         return Err(ApiError::absent("there is no such open report"));
     }
-    access::note(rows, &caller.login, "report-close", id).await?;
+    audit::note(rows, &caller.login, "report-close", id).await?;
     Ok(())
 }

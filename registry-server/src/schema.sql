@@ -1,7 +1,8 @@
+CREATE TABLE IF NOT EXISTS schema_version (id BIGINT PRIMARY KEY, version BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS state (id BIGINT PRIMARY KEY, turns BIGINT NOT NULL, origin TEXT NOT NULL, root BIGINT NOT NULL, log_size BIGINT NOT NULL, log_root TEXT NOT NULL, snapshot TEXT NOT NULL, pointer BIGINT NOT NULL, note TEXT NOT NULL, renew_at BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS accounts (login TEXT PRIMARY KEY, password TEXT NOT NULL, email TEXT, administrator BIGINT NOT NULL, disabled BIGINT NOT NULL, created BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS setup_codes (hash TEXT PRIMARY KEY, administrator BIGINT NOT NULL, expires BIGINT NOT NULL);
-CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, login TEXT NOT NULL, name TEXT NOT NULL, session BIGINT NOT NULL, rights TEXT NOT NULL, packs TEXT NOT NULL, created BIGINT NOT NULL, expires BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, login TEXT NOT NULL, name TEXT NOT NULL, session BIGINT NOT NULL, rights TEXT NOT NULL, packs TEXT NOT NULL, created BIGINT NOT NULL, expires BIGINT NOT NULL, wrong_codes BIGINT NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS sealing (id BIGINT PRIMARY KEY, fingerprint TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS second_factors (login TEXT PRIMARY KEY, secret TEXT NOT NULL, confirmed BIGINT NOT NULL, last_step BIGINT NOT NULL, failures BIGINT NOT NULL, blocked_until BIGINT NOT NULL, created BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS recovery_codes (login TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (login, hash));
@@ -25,13 +26,15 @@ CREATE TABLE IF NOT EXISTS reports (id TEXT PRIMARY KEY, name TEXT NOT NULL, ver
 CREATE INDEX IF NOT EXISTS dependencies_by_both_ends ON dependencies (dependency, name, version, requirement);
 CREATE TABLE IF NOT EXISTS downloads (name TEXT NOT NULL, version TEXT NOT NULL, day BIGINT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (name, version, day));
 CREATE TABLE IF NOT EXISTS log (position BIGINT PRIMARY KEY, leaf TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS audit (id TEXT PRIMARY KEY, at BIGINT NOT NULL, login TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS audit (id TEXT PRIMARY KEY, at BIGINT NOT NULL, login TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL, token TEXT NOT NULL DEFAULT '', address TEXT NOT NULL DEFAULT '', version TEXT NOT NULL DEFAULT '', detail TEXT NOT NULL DEFAULT '');
 CREATE INDEX IF NOT EXISTS audit_by_subject ON audit (subject);
-CREATE TABLE IF NOT EXISTS publishes (id TEXT PRIMARY KEY, login TEXT NOT NULL, dry_run BIGINT NOT NULL, state TEXT NOT NULL, created BIGINT NOT NULL, lease BIGINT NOT NULL, result TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS audit_by_login ON audit (login);
+CREATE TABLE IF NOT EXISTS publishes (id TEXT PRIMARY KEY, login TEXT NOT NULL, dry_run BIGINT NOT NULL, state TEXT NOT NULL, created BIGINT NOT NULL, lease BIGINT NOT NULL, result TEXT NOT NULL, token TEXT NOT NULL DEFAULT '', address TEXT NOT NULL DEFAULT '');
 CREATE INDEX IF NOT EXISTS publishes_by_state ON publishes (state);
 CREATE TABLE IF NOT EXISTS publish_packs (publish TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, sha256 TEXT NOT NULL, size BIGINT NOT NULL, PRIMARY KEY (publish, name));
 CREATE TABLE IF NOT EXISTS limits (subject TEXT NOT NULL, span BIGINT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (subject, span));
 CREATE INDEX IF NOT EXISTS limits_by_span ON limits (span);
 CREATE INDEX IF NOT EXISTS tokens_by_end ON tokens (expires);
+CREATE TABLE IF NOT EXISTS tombstones (name TEXT NOT NULL, version TEXT NOT NULL, at BIGINT NOT NULL, login TEXT NOT NULL, reason TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (name, version));
 CREATE TABLE IF NOT EXISTS leases (name TEXT PRIMARY KEY, until BIGINT NOT NULL);
 INSERT INTO state (id, turns, origin, root, log_size, log_root, snapshot, pointer, note, renew_at) VALUES (1, 0, '', 0, 0, '', '', 0, '', 0) ON CONFLICT (id) DO NOTHING;

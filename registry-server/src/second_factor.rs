@@ -6,7 +6,9 @@
 use sqlx::{AnyPool, Row as _};
 use totp_rs::{Builder, Secret, Totp};
 
-use crate::access::{self, Caller, SESSION_LIFE};
+use crate::access::{Caller, SESSION_LIFE};
+use crate::accounts;
+use crate::audit;
 use crate::chance;
 use crate::database;
 use crate::error::ApiError;
@@ -20,8 +22,8 @@ pub(crate) const RECOVERY_CODES: usize = 10;
 /// How long after logging in nobody is asked for a code again, in seconds.
 pub(crate) const FRESH: i64 = 600;
 
-/// Wrong codes in a row after which there is one try a minute, and after which there is one in a quarter of an hour. A code is guessed
-/// with three chances in a million, by somebody who has the password.
+/// Wrong codes in a row at the door after which there is one try a minute, and after which there is one in a quarter of an hour. A code is
+/// guessed with three chances in a million, by somebody who has the password. A session ends after as many as the first.
 const PATIENCE: i64 = 5;
 const NO_PATIENCE: i64 = 10;
 
@@ -130,20 +132,16 @@ async fn waiting(registry: &Registry, login: &str) -> Result<(Totp, String), Api
     Ok((unsealed(registry, login, &sealed)?, sealed))
 }
 
-/// What was begun, to show it again.
+/// Switches it on, once its owner has shown a code of it; gives the recovery codes, this once. Sessions that were begun with the password
+/// alone end, but for this one.
 ///
 /// # Errors
-/// Nothing was.
-pub(crate) async fn begun(registry: &Registry, login: &str) -> Result<Enrolment, ApiError> {
-    enrolment(&waiting(registry, login).await?.0)
-}
-
-/// Switches it on, once its owner has shown a code of it; gives the recovery codes, this once.
-///
-/// # Errors
-/// The code is wrong, or nothing was begun.
-pub(crate) async fn confirm(registry: &Registry, login: &str, code: &str) -> Result<Vec<String>, ApiError> {
+/// The caller is a token, the code is wrong, there were too many wrong ones, or nothing was begun.
+pub(crate) async fn confirm(service: &Service, caller: &Caller, code: &str) -> Result<Vec<String>, ApiError> {
+    caller.must_be_session()?;
+    let (registry, login) = (&service.registry, caller.login.as_str());
     let (totp, sealed) = waiting(registry, login).await?;
+    count_in_session(registry, caller).await?;
     let step = totp.check(&plain(code), chance::unsigned(chance::now()?)).ok_or_else(|| {
         ApiError::forbidden("the code is not one of the secret shown")
             .hint("type the newest one, and see that the clocks of the device and of the registry are right")
@@ -162,8 +160,10 @@ pub(crate) async fn confirm(registry: &Registry, login: &str, code: &str) -> Res
         return Err(ApiError::conflict("the second factor was begun anew, or confirmed, meanwhile"));
     }
     let codes = renew(&mut turn, login).await?;
-    access::note(&mut turn, login, "second-factor-on", login).await?;
+    accounts::end_other_sessions(&mut turn, login, &caller.token).await?;
+    audit::note(&mut turn, login, "second-factor-on", login).await?;
     turn.commit().await?;
+    forgive(registry, caller).await?;
     Ok(codes)
 }
 
@@ -195,16 +195,19 @@ fn plain(code: &str) -> String {
     code.chars().filter(|letter| letter.is_ascii_alphanumeric()).collect::<String>().to_ascii_lowercase()
 }
 
-/// Takes a code, of the authenticator or a recovery code, once.
+/// Takes a code at the door, of the authenticator or a recovery code, once. Who comes here has shown the password.
 ///
 /// # Errors
 /// It is wrong or was used, or there were too many wrong ones.
 pub(crate) async fn check(service: &Service, login: &str, code: &str) -> Result<(), ApiError> {
     let code = plain(code);
     let registry = &service.registry;
-    let result = match code.len() == 6 && code.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => check_code(registry, login, &code).await,
-        false => use_recovery_code(&registry.rows, login, &code).await,
+    let result = match is_recovery_code(&code) {
+        true => use_recovery_code(&registry.rows, login, &code).await,
+        false => {
+            count_at_the_door(registry, login).await?;
+            check_code(registry, login, &code).await
+        }
     };
     if result.is_err() {
         service.count("second-factor-refused");
@@ -212,26 +215,81 @@ pub(crate) async fn check(service: &Service, login: &str, code: &str) -> Result<
     result
 }
 
+/// Takes a code from whoever has a session. Wrong ones are counted for the session, which ends: a stolen one guesses a few times and locks nobody out.
+async fn check_in_session(service: &Service, caller: &Caller, code: &str) -> Result<(), ApiError> {
+    let code = plain(code);
+    let registry = &service.registry;
+    count_in_session(registry, caller).await?;
+    let result = match is_recovery_code(&code) {
+        true => use_recovery_code(&registry.rows, &caller.login, &code).await,
+        false => check_code(registry, &caller.login, &code).await,
+    };
+    match result {
+        Ok(()) => Ok(forgive(registry, caller).await?),
+        Err(error) => {
+            service.count("second-factor-refused");
+            Err(error)
+        }
+    }
+}
+
+fn is_recovery_code(code: &str) -> bool {
+    !(code.len() == 6 && code.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Counts a try of a session before the code is looked at, so that many guesses at once are many.
+async fn count_in_session(registry: &Registry, caller: &Caller) -> Result<(), ApiError> {
+    let counted = sqlx::query("UPDATE tokens SET wrong_codes = wrong_codes + 1 WHERE id = $1 AND wrong_codes < $2")
+        .bind(caller.token.clone())
+        .bind(PATIENCE)
+        .execute(&registry.rows)
+        .await?;
+    if counted.rows_affected() == 1 {
+        return Ok(());
+    }
+    sqlx::query("DELETE FROM tokens WHERE id = $1").bind(caller.token.clone()).execute(&registry.rows).await?;
+    Err(ApiError::unauthorized("there were too many wrong codes, and the session has ended").hint("log in again"))
+}
+
+/// Forgets the wrong codes of a session that has shown a right one.
+async fn forgive(registry: &Registry, caller: &Caller) -> Result<(), Failure> {
+    sqlx::query("UPDATE tokens SET wrong_codes = 0 WHERE id = $1")
+        .bind(caller.token.clone())
+        .execute(&registry.rows)
+        .await?;
+    Ok(())
+}
+
 fn wrong() -> ApiError {
     ApiError::second_factor("the code is wrong, or was used already").hint("wait for the next one")
 }
 
-async fn check_code(registry: &Registry, login: &str, code: &str) -> Result<(), ApiError> {
+/// Counts a try at the door before the code is looked at, so that many guesses at once are many.
+async fn count_at_the_door(registry: &Registry, login: &str) -> Result<(), ApiError> {
     let now = chance::now()?;
-    // Counted before it is looked at, so that many guesses at once are many.
-    let found = sqlx::query("UPDATE second_factors SET failures = failures + 1, blocked_until = CASE WHEN failures + 1 < $1 THEN 0 WHEN failures + 1 < $2 THEN $3 ELSE $4 END WHERE login = $5 AND confirmed = 1 AND blocked_until <= $6 RETURNING secret")
+    let found = sqlx::query("UPDATE second_factors SET failures = failures + 1, blocked_until = CASE WHEN failures + 1 < $1 THEN 0 WHEN failures + 1 < $2 THEN $3 ELSE $4 END WHERE login = $5 AND confirmed = 1 AND blocked_until <= $6")
         .bind(PATIENCE)
         .bind(NO_PATIENCE)
         .bind(now + 60)
         .bind(now + 900)
         .bind(login.to_owned())
         .bind(now)
-        .fetch_optional(&registry.rows)
+        .execute(&registry.rows)
         .await?;
-    let Some(row) = found else {
+    if found.rows_affected() == 0 {
         return Err(ApiError::too_many("there were too many wrong codes")
             .hint("wait, 15 minutes at most, or use a recovery code, which is taken at once"));
-    };
+    }
+    Ok(())
+}
+
+async fn check_code(registry: &Registry, login: &str, code: &str) -> Result<(), ApiError> {
+    let now = chance::now()?;
+    let found = sqlx::query("SELECT secret FROM second_factors WHERE login = $1 AND confirmed = 1")
+        .bind(login.to_owned())
+        .fetch_optional(&registry.rows)
+        .await?;
+    let row = found.ok_or_else(wrong)?;
     let totp = unsealed(registry, login, &row.try_get::<String, _>("secret")?)?;
     if let Some(step) = totp.check(code, chance::unsigned(now)) {
         let taken = sqlx::query("UPDATE second_factors SET last_step = $1, failures = 0, blocked_until = 0 WHERE login = $2 AND last_step < $3")
@@ -245,7 +303,7 @@ async fn check_code(registry: &Registry, login: &str, code: &str) -> Result<(), 
         }
     }
     // Whoever tries has the password, which its owner should know.
-    access::note(&mut *registry.rows.acquire().await?, login, "second-factor-refused", login).await?;
+    audit::note(&mut *registry.rows.acquire().await?, login, "second-factor-refused", login).await?;
     Err(wrong())
 }
 
@@ -258,7 +316,7 @@ async fn use_recovery_code(rows: &AnyPool, login: &str, code: &str) -> Result<()
     if done.rows_affected() == 0 {
         return Err(wrong());
     }
-    Ok(access::note(&mut *rows.acquire().await?, login, "recovery-code-used", login).await?)
+    Ok(audit::note(&mut *rows.acquire().await?, login, "recovery-code-used", login).await?)
 }
 
 /// Whether the caller would be asked for a code before something that a stolen session must not do.
@@ -279,7 +337,7 @@ pub(crate) async fn prove(service: &Service, caller: &Caller) -> Result<(), ApiE
         return Ok(());
     }
     match &caller.proof {
-        Some(code) => check(service, &caller.login, code).await,
+        Some(code) => check_in_session(service, caller, code).await,
         None => Err(ApiError::second_factor("this needs a code of your second factor")
             .hint("send it along in the header `Exo-Code`; in the ten minutes after logging in none is asked for")),
     }
@@ -289,12 +347,17 @@ pub(crate) async fn prove(service: &Service, caller: &Caller) -> Result<(), ApiE
 ///
 /// # Errors
 /// The code is wrong, or the account has no second factor.
-pub(crate) async fn new_recovery_codes(service: &Service, login: &str, code: &str) -> Result<Vec<String>, ApiError> {
+pub(crate) async fn new_recovery_codes(
+    service: &Service,
+    caller: &Caller,
+    code: &str,
+) -> Result<Vec<String>, ApiError> {
+    let login = caller.login.as_str();
     must_be_on(service, login).await?;
-    check(service, login, code).await?;
+    check_in_session(service, caller, code).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
     let codes = renew(&mut turn, login).await?;
-    access::note(&mut turn, login, "recovery-codes", login).await?;
+    audit::note(&mut turn, login, "recovery-codes", login).await?;
     turn.commit().await?;
     Ok(codes)
 }
@@ -310,10 +373,10 @@ async fn must_be_on(service: &Service, login: &str) -> Result<(), ApiError> {
 ///
 /// # Errors
 /// The code is wrong, or the account has no second factor.
-pub(crate) async fn switch_off(service: &Service, login: &str, code: &str) -> Result<(), ApiError> {
-    must_be_on(service, login).await?;
-    check(service, login, code).await?;
-    Ok(remove(&service.registry.rows, login, "second-factor-off").await.map(drop)?)
+pub(crate) async fn switch_off(service: &Service, caller: &Caller, code: &str) -> Result<(), ApiError> {
+    must_be_on(service, &caller.login).await?;
+    check_in_session(service, caller, code).await?;
+    Ok(remove(&service.registry.rows, &caller.login, "second-factor-off").await.map(drop)?)
 }
 
 /// Removes the second factor of an account, whatever its state; says whether there was one.
@@ -326,7 +389,7 @@ pub(crate) async fn remove(rows: &AnyPool, login: &str, action: &str) -> Result<
         sqlx::query("DELETE FROM second_factors WHERE login = $1").bind(login.to_owned()).execute(&mut *turn).await?;
     sqlx::query("DELETE FROM recovery_codes WHERE login = $1").bind(login.to_owned()).execute(&mut *turn).await?;
     if done.rows_affected() == 1 {
-        access::note(&mut turn, login, action, login).await?;
+        audit::note(&mut turn, login, action, login).await?;
     }
     turn.commit().await?;
     Ok(done.rows_affected() == 1)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -27,7 +27,7 @@ use crate::publish::names::Names;
 use crate::publish::turns::{self, Turns};
 use crate::publish::worker;
 use crate::registry::Registry;
-use crate::request_id;
+use crate::request;
 use crate::search::table::Table;
 
 /// Publishes that are checked at the same time; each check is a process with memory of its own.
@@ -167,12 +167,13 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
 
 /// All routes.
 pub(crate) fn router(service: Service) -> Router {
+    let behind_proxy = service.behind_proxy;
     api::routes()
         .merge(pages::routes(&service))
         .layer(DefaultBodyLimit::max(api::LARGEST_BODY))
         .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::REQUEST_TIMEOUT, Duration::from_secs(60)))
         .layer(from_fn(api::refusals::uniform))
-        .layer(from_fn(request_id::identified))
+        .layer(from_fn_with_state(behind_proxy, request::identified))
         .with_state(service)
 }
 

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 
 use crate::access;
 use crate::accounts::{self, Refused, SHORTEST_PASSWORD, is_login};
+use crate::audit::{self, Entry};
 use crate::chance;
 use crate::client_address::ClientAddress;
 use crate::database;
@@ -62,7 +63,7 @@ pub(crate) async fn sign_up(service: &Service, from: &ClientAddress, new: NewAcc
         None => return Err(ApiError::forbidden("accounts are made by the administrator of this registry")),
     };
     match accounts::create(rows, &new.login, new.password, new.email.as_deref(), administrator).await {
-        Ok(()) => Ok(access::note(&mut *rows.acquire().await?, &new.login, "account", &new.login).await?),
+        Ok(()) => Ok(audit::note(&mut *rows.acquire().await?, &new.login, "account", &new.login).await?),
         Err(Refused::Login) => Err(bad_login()),
         Err(Refused::Password) => Err(bad_password()),
         Err(Refused::Taken) => Err(ApiError::conflict(format!("the login `{}` is taken", new.login))),
@@ -99,6 +100,11 @@ pub(crate) async fn check_password(
     if !accounts::knows(rows, login, password).await? {
         access::count(rows, &wrong).await?;
         service.count("login-refused");
+        let mut rows = rows.acquire().await?;
+        // Of logins that nobody has there is nobody to tell.
+        if access::was_account(&mut rows, login).await? {
+            audit::note(&mut rows, login, "login-refused", login).await?;
+        }
         return Err(ApiError::unauthorized("login or password is wrong"));
     }
     Ok(())
@@ -137,7 +143,9 @@ pub(crate) async fn enter(
 }
 
 async fn begin(service: &Service, login: &str) -> Result<Door, ApiError> {
-    let (_, token, expires) = access::issue(&service.registry.rows, login, "session", None, 0).await?;
+    let (id, token, expires) = access::issue(&service.registry.rows, login, "session", None, 0).await?;
+    let entry = Entry::new(login, "login", login).detail(format!("session {id}"));
+    entry.write(&mut *service.registry.rows.acquire().await?).await?;
     Ok(Door::Open(token, expires))
 }
 
@@ -200,7 +208,7 @@ pub(crate) async fn change_password(
     second_factor::prove(service, caller).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
     accounts::set_password(&mut turn, &caller.login, new, &caller.token).await?;
-    access::note(&mut turn, &caller.login, "password", &caller.login).await?;
+    audit::note(&mut turn, &caller.login, "password", &caller.login).await?;
     Ok(turn.commit().await?)
 }
 
@@ -232,8 +240,9 @@ fn wait(wrong: i64) -> Duration {
 /// # Errors
 /// The database cannot be written.
 pub(crate) async fn sign_out(service: &Service, caller: &access::Caller) -> Result<(), ApiError> {
-    sqlx::query("DELETE FROM tokens WHERE id = $1").bind(caller.token.clone()).execute(&service.registry.rows).await?;
-    Ok(())
+    let mut rows = service.registry.rows.acquire().await?;
+    sqlx::query("DELETE FROM tokens WHERE id = $1").bind(caller.token.clone()).execute(&mut *rows).await?;
+    Ok(audit::note(&mut rows, &caller.login, "logout", &caller.login).await?)
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! What owners change about their packs: yanks, deprecations, and who else owns them. The API and the pages both come here.
 
 use exo_index::name::PackName;
-use exo_index::registry::log::leaf::{Event, Leaf};
+use exo_index::registry::log::leaf::Event;
 use exo_index::registry::shard::{PackEntry, VersionEntry, Withdrawal};
 use exo_index::version::Version;
 use exo_index::visible::is_line;
 use sqlx::Row as _;
 
 use crate::access::{self, Caller, Right};
-use crate::chance::{self, unsigned};
+use crate::audit::Entry;
+use crate::changes;
 use crate::database::{self, Rows};
 use crate::error::ApiError;
-use crate::index::{self, Change};
 use crate::second_factor;
 use crate::service::Service;
 
@@ -68,24 +68,72 @@ pub(crate) async fn change(
     Ok(turn)
 }
 
-/// Makes a change visible.
+/// Makes a change of a pack visible: the word of the audit log and what it is about besides, and the event of the public one.
 ///
 /// # Errors
 /// Rows or files cannot be written.
 pub(crate) async fn conclude(
     service: &Service,
-    mut turn: Rows,
+    turn: Rows,
     caller: &Caller,
     name: &PackName,
     (action, event): (&str, Event),
 ) -> Result<(), ApiError> {
-    let now = chance::now()?;
-    access::note(&mut turn, &caller.login, action, name.as_str()).await?;
-    let leaf = Leaf { event, time: unsigned(now) };
-    index::write(&service.registry, &mut turn, Change::of([name.clone()], leaf), now).await?;
-    turn.commit().await?;
-    index::show_latest(&service.registry).await?;
-    service.count(action);
+    let entry = told(Entry::new(&caller.login, action, name.as_str()), &event);
+    changes::conclude(service, turn, std::slice::from_ref(name), (action, entry), event).await
+}
+
+/// An entry of the audit log with what an event says besides.
+pub(crate) fn told<'a>(entry: Entry<'a>, event: &Event) -> Entry<'a> {
+    match event {
+        Event::Publish { version, .. }
+        | Event::Yank { version, .. }
+        | Event::Unyank { version, .. }
+        | Event::Quarantine { version, .. }
+        | Event::Release { version, .. } => entry.version(version),
+        Event::Owner { login, .. } => entry.detail(login.as_str()),
+        Event::Advisory { id, .. } | Event::AdvisoryWithdrawn { id, .. } => entry.detail(id.as_str()),
+        Event::Member { login, role, .. } => match role {
+            Some(role) => entry.detail(format!("{login} {}", role.as_str())),
+            None => entry.detail(login.as_str()),
+        },
+        Event::Deprecate { .. } | Event::Organisation { .. } => entry,
+    }
+}
+
+/// The entry of a version as its row has it.
+///
+/// # Errors
+/// There is no such version.
+pub(crate) async fn version_entry(
+    rows: &mut sqlx::AnyConnection,
+    name: &PackName,
+    version: &Version,
+) -> Result<VersionEntry, ApiError> {
+    let found = sqlx::query("SELECT entry FROM versions WHERE name = $1 AND version = $2")
+        .bind(name.as_str().to_owned())
+        .bind(version.to_string())
+        .fetch_optional(rows)
+        .await?;
+    let row = found.ok_or_else(|| ApiError::absent(format!("there is no `{name} {version}`")))?;
+    Ok(serde_json::from_str(&row.try_get::<String, _>("entry")?)?)
+}
+
+/// Writes the entry of a version back.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn set_version_entry(
+    rows: &mut sqlx::AnyConnection,
+    name: &PackName,
+    entry: &VersionEntry,
+) -> Result<(), ApiError> {
+    sqlx::query("UPDATE versions SET entry = $1 WHERE name = $2 AND version = $3")
+        .bind(serde_json::to_string(entry)?)
+        .bind(name.as_str().to_owned())
+        .bind(entry.version.to_string())
+        .execute(rows)
+        .await?;
     Ok(())
 }
 
@@ -107,43 +155,31 @@ impl Subject {
 
     /// Sets or lifts it; says whether anything changed.
     async fn set(&self, rows: &mut Rows, why: Option<Withdrawal>) -> Result<bool, ApiError> {
-        let (name, version) = match self {
-            Self::Version(name, version) => (name, version.to_string()),
-            Self::Pack(name) => (name, String::new()),
-        };
-        // A pack has no version that is empty.
-        let (read, write) = match self {
-            Self::Version(..) => (
-                "SELECT entry FROM versions WHERE name = $1 AND version = $2",
-                "UPDATE versions SET entry = $1 WHERE name = $2 AND version = $3",
-            ),
-            Self::Pack(_) => (
-                "SELECT entry FROM packs WHERE name = $1 AND $2 = ''",
-                "UPDATE packs SET entry = $1 WHERE name = $2 AND $3 = ''",
-            ),
-        };
-        let found =
-            sqlx::query(read).bind(name.as_str().to_owned()).bind(version.clone()).fetch_optional(&mut **rows).await?;
-        let row = found.ok_or_else(|| ApiError::absent(format!("there is no `{name} {version}`")))?;
-        let Some(entry) = self.changed(&row.try_get::<String, _>("entry")?, why)? else { return Ok(false) };
-        sqlx::query(write).bind(entry).bind(name.as_str().to_owned()).bind(version).execute(&mut **rows).await?;
-        Ok(true)
-    }
-
-    /// Its entry after the change; `None` where that is the same.
-    fn changed(&self, entry: &str, why: Option<Withdrawal>) -> Result<Option<String>, ApiError> {
-        Ok(match self {
-            Self::Version(..) => {
-                let mut entry: VersionEntry = serde_json::from_str(entry)?;
+        match self {
+            Self::Version(name, version) => {
+                let mut entry = version_entry(&mut *rows, name, version).await?;
                 let before = std::mem::replace(&mut entry.yanked, why);
-                (before != entry.yanked).then(|| serde_json::to_string(&entry)).transpose()?
+                if before == entry.yanked {
+                    return Ok(false);
+                }
+                set_version_entry(&mut *rows, name, &entry).await?;
             }
-            Self::Pack(_) => {
-                let mut entry: PackEntry = serde_json::from_str(entry)?;
+            Self::Pack(name) => {
+                let found = sqlx::query("SELECT entry FROM packs WHERE name = $1").bind(name.as_str().to_owned());
+                let found = found.fetch_optional(&mut **rows).await?.ok_or_else(|| no_pack(name))?;
+                let mut entry: PackEntry = serde_json::from_str(&found.try_get::<String, _>("entry")?)?;
                 let before = std::mem::replace(&mut entry.deprecated, why);
-                (before != entry.deprecated).then(|| serde_json::to_string(&entry)).transpose()?
+                if before == entry.deprecated {
+                    return Ok(false);
+                }
+                sqlx::query("UPDATE packs SET entry = $1 WHERE name = $2")
+                    .bind(serde_json::to_string(&entry)?)
+                    .bind(name.as_str().to_owned())
+                    .execute(&mut **rows)
+                    .await?;
             }
-        })
+        }
+        Ok(true)
     }
 
     /// The word of the audit log, and the event of the public one.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 
 use crate::access::{self, Caller, LONGEST_TOKEN_DAYS, Right};
+use crate::audit::Entry;
 use crate::error::ApiError;
 use crate::second_factor;
 use crate::service::Service;
@@ -64,7 +65,9 @@ pub(crate) async fn make(service: &Service, caller: &Caller, new: NewToken) -> R
     let rows = &service.registry.rows;
     let (id, token, expires) =
         access::issue(rows, &caller.login, &new.name, Some((&rights, &new.packs)), new.expires_days).await?;
-    access::note(&mut *rows.acquire().await?, &caller.login, "token", &new.name).await?;
+    let entry = Entry::new(&caller.login, "token", &new.name);
+    let entry = entry.detail(format!("{id}: {} for {}", new.rights.join(" "), new.packs.join(" ")));
+    entry.write(&mut *rows.acquire().await?).await?;
     Ok(Made { id, token, expires })
 }
 
@@ -110,13 +113,13 @@ pub(crate) async fn list(service: &Service, caller: &Caller) -> Result<Vec<Liste
 /// The caller has no such token, or is a token itself.
 pub(crate) async fn end(service: &Service, caller: &Caller, id: String) -> Result<(), ApiError> {
     caller.must_be_session()?;
-    let done = sqlx::query("DELETE FROM tokens WHERE id = $1 AND login = $2")
-        .bind(id)
+    let mut rows = service.registry.rows.acquire().await?;
+    let ended = sqlx::query("DELETE FROM tokens WHERE id = $1 AND login = $2 RETURNING name")
+        .bind(id.clone())
         .bind(caller.login.clone())
-        .execute(&service.registry.rows)
+        .fetch_optional(&mut *rows)
         .await?;
-    if done.rows_affected() == 0 {
-        return Err(ApiError::absent("there is no such token of yours"));
-    }
-    Ok(())
+    let ended = ended.ok_or_else(|| ApiError::absent("there is no such token of yours"))?;
+    let name: String = ended.try_get("name")?;
+    Ok(Entry::new(&caller.login, "token-end", &name).detail(id).write(&mut rows).await?)
 }

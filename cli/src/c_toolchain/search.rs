@@ -57,6 +57,11 @@ pub(crate) struct Toolchain {
 }
 
 impl Toolchain {
+    /// Whether what it makes runs on this machine itself.
+    pub(crate) fn is_native(&self) -> bool {
+        self.way == Way::Native
+    }
+
     pub(crate) fn runner_name(&self) -> &str {
         match &self.way {
             Way::Native => "native",
@@ -207,7 +212,29 @@ pub(super) fn search(environment: &Environment, here: &Here, machine: &CMachine)
     })
 }
 
+/// The compiler that makes code for a machine, whether or not its code runs here.
+pub(super) fn compiler(environment: &Environment, machine: &CMachine) -> Result<Vec<String>, String> {
+    match machine.triple.is_empty() || architecture(&machine.triple) == std::env::consts::ARCH {
+        true => native_compiler(environment, &machine.compiler),
+        false => cross_compiler(environment, machine),
+    }
+}
+
+/// The program that puts objects for a machine into an archive.
+pub(super) fn archiver(environment: &Environment, machine: &CMachine) -> Result<String, String> {
+    let path = environment.path.as_deref();
+    let cross = format!("{}-ar", machine.triple);
+    match [cross.as_str(), "ar", "llvm-ar"].into_iter().find(|name| on_path(path, name).is_some()) {
+        Some(found) => Ok(found.to_string()),
+        None => Err("no archiver: neither ar nor llvm-ar is on the path (Debian: apt-get install binutils)".into()),
+    }
+}
+
 fn cross(environment: &Environment, wanted: &str, machine: &CMachine) -> Result<Toolchain, String> {
+    Ok(Toolchain { compiler: cross_compiler(environment, machine)?, way: emulator(environment, wanted, machine)? })
+}
+
+fn cross_compiler(environment: &Environment, machine: &CMachine) -> Result<Vec<String>, String> {
     let triple = &machine.triple;
     let path = environment.path.as_deref();
     let gcc = format!("{triple}-gcc");
@@ -216,7 +243,7 @@ fn cross(environment: &Environment, wanted: &str, machine: &CMachine) -> Result<
             "no C compiler for {triple}: {gcc} is not on the path (Debian: apt-get install gcc-{triple})"
         ));
     }
-    let compiler = match machine.compiler.as_str() {
+    Ok(match machine.compiler.as_str() {
         // clang is a cross compiler by itself, but links with the libraries of the other one.
         "clang" => {
             let mut clang = native_compiler(environment, "clang")?;
@@ -224,8 +251,7 @@ fn cross(environment: &Environment, wanted: &str, machine: &CMachine) -> Result<
             clang
         }
         _ => vec![gcc],
-    };
-    Ok(Toolchain { compiler, way: emulator(environment, wanted, machine)? })
+    })
 }
 
 /// The headers that stand in for the vector instructions of a machine, where there are such.

@@ -1,13 +1,15 @@
-//! `exo build`: composes each kernel with each of its targets and writes C, header, depfile and a manifest.
+//! `exo build`: composes each kernel with each of its targets and writes C, header, depfile and a manifest, or objects and libraries.
 
 use std::collections::BTreeSet;
 
 use exo_compiler::pipeline::KernelOutput;
-use exo_compiler::world::World;
+use exo_compiler::world::{CMachine, World};
 use exo_index::lockfile::LockedSource;
 use serde_json::json;
 
-use crate::arguments::Build;
+use crate::arguments::{Build, Emit};
+use crate::c_toolchain::CToolchain;
+use crate::c_toolchain::objects::{Product, Unit};
 use crate::commands::cc::depfile;
 use crate::commands::composition::{self, Form, Job};
 use crate::commands::output_manifest::{self, Written};
@@ -44,7 +46,8 @@ pub(super) fn run(arguments: &Build, settings: &Settings, terminal: &Terminal) -
             terminal.warning(&format!("`{}` for `{}` has a waived check {waived}", job.request.name, job.target));
         }
     }
-    let written = write(&ready, &built)?;
+    let toolchain = CToolchain::new(&settings.environment);
+    let written = write(&ready, &built, &arguments.emit, &toolchain)?;
     terminal.answer(|| written.iter().map(|path| format!("{path}\n")).collect(), || json!({ "files": written }));
     Ok(Exit::Done)
 }
@@ -89,19 +92,70 @@ fn pkg_config(ready: &Ready, job: &Job, output: &KernelOutput) -> String {
     )
 }
 
-fn write(ready: &Ready, built: &[(&Job, KernelOutput)]) -> Outcome<Vec<String>> {
+/// The machine that objects are made for, and the flags. What is emulated needs nothing of the target's machine.
+fn machine(job: &Job, output: &KernelOutput) -> (CMachine, Vec<String>) {
+    if job.request.emulate {
+        let flags = output.cc_flags.iter().filter(|flag| !flag.starts_with("-m")).cloned().collect();
+        return (CMachine::default(), flags);
+    }
+    let machine = CMachine {
+        triple: output.cc_triple.clone(),
+        features: output.cc_features.clone(),
+        compiler: output.cc_compiler.clone(),
+        ..CMachine::default()
+    };
+    (machine, output.cc_flags.clone())
+}
+
+/// The files of one kernel that were asked for, in one order however they were asked for.
+fn files(
+    ready: &Ready,
+    (job, output): (&Job, &KernelOutput),
+    emit: &[Emit],
+    toolchain: &CToolchain,
+) -> Outcome<Vec<Written>> {
+    let name = &job.request.name;
+    let folder = format!("build/{}", job.folder);
+    let wants = |what: Emit| emit.contains(&what);
+    let mut files = Vec::new();
+    let mut add = |name: String, content: Vec<u8>| files.push(Written { path: format!("{folder}/{name}"), content });
+    if wants(Emit::C) {
+        add(format!("{name}.c"), output.c.clone().into_bytes());
+    }
+    if wants(Emit::Header) {
+        add(format!("{name}.h"), output.header.clone().into_bytes());
+    }
+    let products = [(Emit::Object, Product::Object), (Emit::Static, Product::Static), (Emit::Shared, Product::Shared)];
+    let products: Vec<Product> = products.into_iter().filter(|(what, _)| wants(*what)).map(|(_, made)| made).collect();
+    if !products.is_empty() {
+        let (machine, flags) = machine(job, output);
+        let unit = Unit { name, c: &output.c, header: &output.header, flags: &flags, machine: &machine };
+        let made = toolchain.make(&unit, &products).map_err(|failure| {
+            failure.note(format!("in kernel `{name}` for `{}`; nothing was written to build/", job.target))
+        })?;
+        for (product, bytes) in products.iter().zip(made) {
+            add(product.file_name(name), bytes);
+        }
+    }
+    if wants(Emit::Depfile) {
+        let mut outputs: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+        if outputs.is_empty() {
+            outputs = vec![format!("{folder}/{name}.c"), format!("{folder}/{name}.h")];
+        }
+        let rule = depfile(&outputs, &sources(ready, output));
+        files.push(Written { path: format!("{folder}/{name}.d"), content: rule.into_bytes() });
+    }
+    if wants(Emit::C) && wants(Emit::Header) {
+        let content = pkg_config(ready, job, output).into_bytes();
+        files.push(Written { path: format!("{folder}/{name}.pc"), content });
+    }
+    Ok(files)
+}
+
+fn write(ready: &Ready, built: &[(&Job, KernelOutput)], emit: &[Emit], toolchain: &CToolchain) -> Outcome<Vec<String>> {
     let mut written = Vec::new();
     for (job, output) in built {
-        let stem = format!("build/{}/{}", job.folder, job.request.name);
-        let (c, header) = (format!("{stem}.c"), format!("{stem}.h"));
-        let rule = depfile(&[c.clone(), header.clone()], &sources(ready, output));
-        let files = vec![
-            Written { path: c, content: output.c.clone() },
-            Written { path: header, content: output.header.clone() },
-            Written { path: format!("{stem}.d"), content: rule },
-            Written { path: format!("{stem}.pc"), content: pkg_config(ready, job, output) },
-        ];
-        written.push((*job, output, files));
+        written.push((*job, output, files(ready, (job, output), emit, toolchain)?));
     }
     let manifest = output_manifest::text(ready, &written)?;
     let root = ready.project.root();
@@ -109,7 +163,7 @@ fn write(ready: &Ready, built: &[(&Job, KernelOutput)]) -> Outcome<Vec<String>> 
     for (job, _, files) in &written {
         filesystem::create_directory(&ready.project.layout.build().join(&job.folder))?;
         for file in files {
-            filesystem::write_atomic(&root.join(&file.path), file.content.as_bytes())?;
+            filesystem::write_atomic(&root.join(&file.path), &file.content)?;
             paths.push(file.path.clone());
         }
     }

@@ -17,18 +17,18 @@ const FORMAT: u32 = 1;
 /// One file that was written: path relative to the project and content.
 pub(super) struct Written {
     pub(super) path: String,
-    pub(super) content: String,
+    pub(super) content: Vec<u8>,
 }
 
-fn digest(content: &str) -> String {
-    format!("blake3:{}", blake3::hash(content.as_bytes()).to_hex())
+fn digest(content: &[u8]) -> String {
+    format!("blake3:{}", blake3::hash(content).to_hex())
 }
 
 fn output(job: &Job, output: &KernelOutput, files: &[Written]) -> Value {
     let written: serde_json::Map<String, Value> =
         files.iter().map(|file| (file.path.clone(), Value::String(digest(&file.content)))).collect();
     let trace = output.trace.iter().map(|step| {
-        json!({ "operator": step.operator, "arguments": step.arguments, "place": step.place, "proc": digest(&step.proc) })
+        json!({ "operator": step.operator, "arguments": step.arguments, "place": step.place, "proc": digest(step.proc.as_bytes()) })
     });
     json!({
         "kernel": job.request.name,
@@ -36,7 +36,7 @@ fn output(job: &Job, output: &KernelOutput, files: &[Written]) -> Value {
         "emulated": job.request.emulate,
         "checked": job.request.checked,
         "files": written,
-        "algorithm": digest(&output.algorithm),
+        "algorithm": digest(output.algorithm.as_bytes()),
         "trace": trace.collect::<Vec<_>>(),
         "waived": output.waived.iter().map(|waiver| json!({ "pack": &*waiver.pack, "step": waiver.step })).collect::<Vec<_>>(),
         "up_to_precision": output.up_to_precision,

@@ -1,4 +1,4 @@
-//! `exo run FILE`: evaluates a module; what it prints goes to stdout.
+//! `exo run FILE [-- ARGS]`: evaluates a module; what it prints goes to stdout.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ pub(super) fn run(arguments: &Run, settings: &Settings, terminal: &Terminal) -> 
     let mut printed = Vec::new();
     let json = terminal.is_json();
     let diagnostics = with_compiler(files.world, &settings.limits, Some(runner), |compilation| {
+        compilation.set_arguments(arguments.arguments.clone());
         compilation.run(&module, &mut |line| if json { printed.push(line.to_string()) } else { terminal.line(line) })
     })?;
     if has_errors(&diagnostics) {

@@ -1,4 +1,4 @@
-//! `exo show KERNEL`: the proc after each step of its schedule, or what each step changed.
+//! `exo show KERNEL`: the proc after each step of its schedule, or what each step changed, as text or as a page.
 
 use exo_compiler::pipeline::KernelOutput;
 use serde_json::json;
@@ -7,8 +7,10 @@ use similar::TextDiff;
 use crate::arguments::Show;
 use crate::commands::composition::{self, Form};
 use crate::commands::ready::ready;
+use crate::commands::trace_page::{self, Subject};
 use crate::evaluation::refused;
 use crate::failure::{Exit, Failure, Outcome, count};
+use crate::filesystem;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -31,6 +33,18 @@ pub(super) fn run(arguments: &Show, settings: &Settings, terminal: &Terminal) ->
     let output =
         result.map_err(|diagnostics| refused(diagnostics, &format!("kernel `{}` was refused", arguments.kernel)))?;
     let steps = steps(&output);
+    if let Some(file) = &arguments.trace {
+        let pack = &ready.project.manifest.pack;
+        let pack = format!("{} {}", pack.name.value, pack.version.value);
+        let page = trace_page::page(&Subject { pack, kernel: &arguments.kernel, target: &job.target }, &steps);
+        filesystem::write_atomic(&settings.directory.join(file), page.as_bytes())?;
+        let (file, made) = (file.display().to_string(), steps.len().saturating_sub(1));
+        terminal.answer(
+            || format!("{file}\n"),
+            || json!({ "kernel": arguments.kernel, "target": job.target, "file": file, "steps": made }),
+        );
+        return Ok(Exit::Done);
+    }
     let last = steps.len().saturating_sub(1);
     if let Some(wanted) = arguments.step.filter(|wanted| *wanted > last) {
         return Err(Failure::usage(format!("the schedule has {}, so there is no step {wanted}", count(last, "step")))
@@ -46,13 +60,13 @@ pub(super) fn run(arguments: &Show, settings: &Settings, terminal: &Terminal) ->
 }
 
 /// A proc and the operator that made it from the one before.
-struct Step<'a> {
-    number: usize,
-    operator: &'a str,
-    arguments: &'a str,
-    place: &'a str,
-    before: &'a str,
-    after: &'a str,
+pub(super) struct Step<'a> {
+    pub(super) number: usize,
+    pub(super) operator: &'a str,
+    pub(super) arguments: &'a str,
+    pub(super) place: &'a str,
+    pub(super) before: &'a str,
+    pub(super) after: &'a str,
 }
 
 fn steps(output: &KernelOutput) -> Vec<Step<'_>> {
@@ -79,19 +93,29 @@ fn unified(before: &str, after: &str) -> String {
 }
 
 impl Step<'_> {
-    fn title(&self) -> String {
-        if self.number == 0 {
-            return "# algorithm".to_string();
+    /// Such as `step 3: unroll_loop(<for i in seq(0, 4)>)`.
+    pub(super) fn name(&self) -> String {
+        match self.number {
+            0 => "algorithm".to_string(),
+            number => format!("step {number}: {}({})", self.operator, self.arguments),
         }
+    }
+
+    /// What the step changed, as a unified difference; empty where it changed nothing.
+    pub(super) fn difference(&self) -> String {
+        unified(self.before, self.after)
+    }
+
+    fn title(&self) -> String {
         let place = if self.place.is_empty() { String::new() } else { format!("  # {}", self.place) };
-        format!("# step {}: {}({}){place}", self.number, self.operator, self.arguments)
+        format!("# {}{place}", self.name())
     }
 
     fn text(&self, diff: bool) -> String {
         if !diff || self.number == 0 {
             return format!("{}\n{}\n\n", self.title(), self.after.trim_end());
         }
-        let changes = unified(self.before, self.after);
+        let changes = self.difference();
         if changes.is_empty() {
             format!("{}\n(no change)\n\n", self.title())
         } else {
@@ -102,7 +126,7 @@ impl Step<'_> {
     fn json(&self) -> serde_json::Value {
         json!({
             "step": self.number, "operator": self.operator, "arguments": self.arguments, "place": self.place,
-            "proc": self.after, "diff": if self.number == 0 { String::new() } else { unified(self.before, self.after) },
+            "proc": self.after, "diff": if self.number == 0 { String::new() } else { self.difference() },
         })
     }
 }

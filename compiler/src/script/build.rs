@@ -48,6 +48,15 @@ fn wrong_kind(request: &KernelRequest, what: &str, name: &str, wanted: &str, got
 
 /// Composes one kernel with one target.
 pub(crate) fn kernel(host: &Host, request: &KernelRequest) -> Result<KernelOutput, Vec<Diagnostic>> {
+    composed(host, request, |start, scheduled, target, eval| finish(host, request, start, scheduled, target, eval))
+}
+
+/// Schedules one kernel for one target and does something with its algorithm, what came of it, and the target.
+pub(crate) fn composed<T>(
+    host: &Host,
+    request: &KernelRequest,
+    work: impl FnOnce(&Procedure, Procedure, Value<'_>, &mut Evaluator<'_, '_, '_>) -> starlark::Result<T>,
+) -> Result<T, Vec<Diagnostic>> {
     let algorithm = lookup(host, request, "algorithm", &request.algorithm)?;
     let Some(start) = ProcedureValue::from_value(algorithm.value()).map(|value| value.0.clone()) else {
         let got = &kind(algorithm.value().get_type());
@@ -65,8 +74,17 @@ pub(crate) fn kernel(host: &Host, request: &KernelRequest) -> Result<KernelOutpu
             Some(schedule) => schedule_kernel(request, &start, [&algorithm, &target, schedule], eval)?,
             None => start.clone(),
         };
-        finish(host, request, &start, scheduled, &target, eval)
+        if scheduled.ir().instr.is_some() {
+            return Err(no_function(request, &scheduled));
+        }
+        work(&start, scheduled, target.value(), eval)
     })
+}
+
+fn no_function(request: &KernelRequest, scheduled: &Procedure) -> starlark::Error {
+    let name = &scheduled.ir().name;
+    let message = format!("kernel `{}`: `{name}` is an instruction, of which no function is made", request.name);
+    failed(vec![Diagnostic::error(codes::KERNEL, message).hint("compose a proc that calls it")])
 }
 
 fn schedule_kernel<'v>(
@@ -106,23 +124,14 @@ fn argument<'v>(value: &KernelArgument, eval: &Evaluator<'v, '_, '_>) -> Value<'
     }
 }
 
-fn finish<'v>(
+fn finish(
     host: &Host,
     request: &KernelRequest,
     start: &Procedure,
     scheduled: Procedure,
-    target: &OwnedFrozenValue,
-    eval: &mut Evaluator<'v, '_, '_>,
+    target: Value<'_>,
+    eval: &mut Evaluator<'_, '_, '_>,
 ) -> starlark::Result<KernelOutput> {
-    if scheduled.ir().instr.is_some() {
-        let message = format!(
-            "kernel `{}`: `{}` is an instruction, of which no function is made",
-            request.name,
-            scheduled.ir().name
-        );
-        let diagnostic = Diagnostic::error(codes::KERNEL, message);
-        return Err(failed(vec![diagnostic.hint("compose a proc that calls it")]));
-    }
     let trace = trace(&scheduled);
     let named = match *scheduled.ir().name == *request.name {
         true => scheduled,
@@ -131,7 +140,7 @@ fn finish<'v>(
     let options =
         Options { header_name: format!("{}.h", request.name), emulate: request.emulate, checked: request.checked };
     let output = c_text::compile(&[named.ir().clone()], &options, eval).map_err(refused)?;
-    let (cc_flags, machine) = machine::of(target.value()).map_err(|wrong| failed(vec![wrong]))?;
+    let (cc_flags, machine) = machine::of(target).map_err(|wrong| failed(vec![wrong]))?;
     Ok(KernelOutput {
         c: output.c,
         header: output.header,
@@ -145,6 +154,7 @@ fn finish<'v>(
         cc_flags,
         cc_triple: machine.triple,
         cc_features: machine.features,
+        cc_compiler: machine.compiler,
     })
 }
 

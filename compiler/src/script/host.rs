@@ -100,6 +100,8 @@ pub(crate) struct Host {
     pub ticks: Cell<u64>,
     /// Whether the schedule of a kernel is running: modules are evaluated then, and all their C is counted.
     pub composing: Cell<bool>,
+    /// What the user handed to the module that `exo run` evaluates.
+    pub arguments: RefCell<Vec<String>>,
     /// The values of `prelude.star`.
     pub prelude: RefCell<Option<FrozenModule>>,
 }
@@ -119,6 +121,7 @@ impl Host {
             quoting: RefCell::default(),
             ticks: Cell::new(0),
             composing: Cell::new(false),
+            arguments: RefCell::default(),
             prelude: RefCell::new(None),
         }
     }

@@ -187,6 +187,12 @@ fn natives(builder: &mut GlobalsBuilder) {
         Err(refused(Refusal::new(kind, operator, Diagnostic::error(codes::LIBRARY, message))))
     }
 
+    /// The texts after `--` in `exo run FILE -- TEXT...`, as a list; empty everywhere else.
+    fn arguments<'v>(eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Value<'v>> {
+        let given = Host::of(eval)?.arguments.borrow().clone();
+        Ok(eval.heap().alloc(given))
+    }
+
     /// A value that stands for a feature that is not there; using it is a refusal with this message.
     fn missing<'v>(#[starlark(require = pos)] message: &str) -> starlark::Result<MissingValue> {
         Ok(MissingValue(message.to_string()))

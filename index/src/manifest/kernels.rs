@@ -22,6 +22,8 @@ pub struct Kernel {
     pub targets: Vec<Spanned<TargetReference>>,
     /// Arguments handed to the schedule by name.
     pub args: BTreeMap<String, Value>,
+    /// Sizes that `exo bench` times it on, by the names of its control arguments: one run for each.
+    pub bench: Vec<BTreeMap<String, i64>>,
     /// Where the kernel stands in the manifest: the place of its name.
     pub span: Range<usize>,
 }
@@ -187,8 +189,47 @@ fn read_one(section: &mut Section<'_, '_>) -> Option<Kernel> {
             section.error(format!("argument `{key}` contains a date, which the language does not have"), place, hint);
         }
     }
+    let bench = read_bench(section);
     let (name, algorithm) = (name?, algorithm?);
-    schedule_is_sound.then(|| Kernel { span: name.span.clone(), name, algorithm, schedule, targets, args })
+    schedule_is_sound.then(|| Kernel { span: name.span.clone(), name, algorithm, schedule, targets, args, bench })
+}
+
+/// Reads `bench`: a table of sizes, or a list of them.
+fn read_bench(section: &mut Section<'_, '_>) -> Vec<BTreeMap<String, i64>> {
+    let Some((item, span)) = section.any("bench") else {
+        return Vec::new();
+    };
+    let tables: Option<Vec<BTreeMap<String, Value>>> = if let Some(table) = item.as_table_like() {
+        Some(vec![Value::from_table(table)])
+    } else if let Some(tables) = item.as_array_of_tables() {
+        Some(tables.iter().map(|table| Value::from_table(table)).collect())
+    } else {
+        let tables = item.as_array().map(|array| array.iter());
+        tables.and_then(|values| {
+            values.map(|value| value.as_inline_table().map(|table| Value::from_table(table))).collect()
+        })
+    };
+    let hint = "write `bench = [{ n = 1024 }]`, with a value for each size that the kernel takes";
+    let Some(tables) = tables else {
+        section.error("`bench` must be a list of tables of sizes".to_owned(), span, Some(hint.to_owned()));
+        return Vec::new();
+    };
+    let mut read = Vec::new();
+    for table in tables {
+        let mut sizes = BTreeMap::new();
+        for (name, value) in table {
+            match value {
+                Value::Integer(number) => drop(sizes.insert(name, number)),
+                Value::Boolean(flag) => drop(sizes.insert(name, i64::from(flag))),
+                Value::Float(_) | Value::String(_) | Value::Array(_) | Value::Datetime(_) | Value::Table(_) => {
+                    let message = format!("`{name}` of `bench` must be an integer or a boolean");
+                    section.error(message, span.clone(), Some(hint.to_owned()));
+                }
+            }
+        }
+        read.push(sizes);
+    }
+    read
 }
 
 /// Reads a reference, for the reader of tables.

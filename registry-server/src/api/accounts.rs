@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::access::{Caller, Right};
+use crate::audit;
 use crate::client_address::ClientAddress;
 use crate::error::ApiError;
 use crate::service::Service;
@@ -78,6 +79,10 @@ pub(super) async fn whoami(caller: Caller) -> Json<Value> {
     Json(
         json!({ "login": caller.login, "administrator": caller.administrator, "rights": rights, "packs": packs, "expires": caller.expires }),
     )
+}
+
+pub(super) async fn audit(State(service): State<Service>, caller: Caller) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "events": audit::of_account(&service, &caller, None).await? })))
 }
 
 pub(super) async fn tokens(State(service): State<Service>, caller: Caller) -> Result<Json<Value>, ApiError> {

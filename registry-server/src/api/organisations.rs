@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::access::Caller;
+use crate::audit;
 use crate::error::ApiError;
 use crate::membership;
 use crate::organisations::{self, Role};
@@ -31,6 +32,14 @@ pub(super) async fn show(State(service): State<Service>, Path(name): Path<String
     let members: Vec<Value> =
         members.into_iter().map(|(login, role)| json!({ "login": login, "role": role.as_str() })).collect();
     Ok(Json(json!({ "name": name, "verified": verified, "members": members })))
+}
+
+pub(super) async fn audit(
+    State(service): State<Service>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "events": audit::of_organisation(&service, &caller, &name).await? })))
 }
 
 #[derive(Deserialize)]

@@ -5,15 +5,22 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use exo_index::registry::shard::Withdrawal;
+use exo_index::name::PackName;
+use exo_index::registry::shard::{VersionEntry, Withdrawal};
+use exo_index::version::Version;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::Row as _;
 
 use super::{named, pack_name, version};
-use crate::access::{Caller, Right};
+use crate::access::Caller;
+use crate::audit;
+use crate::contents;
+use crate::difference;
 use crate::error::ApiError;
 use crate::index;
+use crate::publish::bump::{self, Required};
+use crate::quarantine;
 use crate::service::Service;
 use crate::stewardship::{self, Subject, no_pack};
 
@@ -27,6 +34,54 @@ pub(super) async fn show(State(service): State<Service>, path: Path<String>) -> 
         .await?
         .try_get("downloads")?;
     Ok(Json(json!({ "pack": shard.pack, "versions": shard.versions, "downloads": downloads })))
+}
+
+/// A version as it is served, so that one in quarantine says so.
+async fn served(service: &Service, name: &PackName, number: &Version) -> Result<VersionEntry, ApiError> {
+    let mut rows = service.registry.rows.acquire().await?;
+    Ok(quarantine::as_served(stewardship::version_entry(&mut rows, name, number).await?))
+}
+
+pub(super) async fn show_version(
+    State(service): State<Service>,
+    Path((name, number)): Path<(String, String)>,
+) -> Result<Json<Value>, ApiError> {
+    let (name, number) = (pack_name(&name)?, version(&number)?);
+    let entry = served(&service, &name, &number).await?;
+    let findings = contents::findings(&service.registry, &name, &number).await?;
+    let row = sqlx::query(
+        "SELECT CAST(COALESCE(SUM(count), 0) AS BIGINT) AS n FROM downloads WHERE name = $1 AND version = $2",
+    )
+    .bind(name.as_str().to_owned())
+    .bind(number.to_string())
+    .fetch_one(&service.registry.rows)
+    .await?;
+    let downloads: i64 = row.try_get("n")?;
+    Ok(Json(json!({ "name": name.as_str(), "version": entry, "findings": findings, "downloads": downloads })))
+}
+
+/// What changed from one version to another: files line by line, and what is offered to users of the pack.
+pub(super) async fn difference(
+    State(service): State<Service>,
+    Path((name, from, to)): Path<(String, String, String)>,
+) -> Result<Json<Value>, ApiError> {
+    let (name, from, to) = (pack_name(&name)?, version(&from)?, version(&to)?);
+    let (old, new) = (served(&service, &name, &from).await?, served(&service, &name, &to).await?);
+    for entry in [&old, &new] {
+        quarantine::check(name.as_str(), entry)?;
+    }
+    let files = difference::of(&service.registry, &old, &new).await?;
+    let mut rows = service.registry.rows.acquire().await?;
+    let (before, after) = (bump::offered(&mut rows, &name, &from).await?, bump::offered(&mut rows, &name, &to).await?);
+    Ok(Json(json!({
+        "name": name.as_str(), "from": from.to_string(), "to": to.to_string(),
+        "files": files.files, "added": files.added, "removed": files.removed,
+        "offers": {
+            "added": after.difference(&before).collect::<Vec<_>>(),
+            "removed": before.difference(&after).collect::<Vec<_>>(),
+            "bump": Required::by(&before, &after).bump.as_str(),
+        },
+    })))
 }
 
 #[derive(Deserialize, Default)]
@@ -144,25 +199,13 @@ pub(super) async fn downloads(State(service): State<Service>, path: Path<String>
     Ok(Json(json!({ "downloads": days })))
 }
 
-pub(super) async fn audit(
+pub(super) async fn events(
     State(service): State<Service>,
     caller: Caller,
     path: Path<String>,
 ) -> Result<Json<Value>, ApiError> {
     let name = named(&path)?;
-    caller.may(Right::Owners, &name)?;
-    let mut rows = service.registry.rows.acquire().await?;
-    caller.must_own(&mut rows, Right::Owners, &name).await?;
-    let found =
-        sqlx::query("SELECT at, login, action FROM audit WHERE subject = $1 ORDER BY at DESC, id DESC LIMIT 1000")
-            .bind(name.as_str().to_owned())
-            .fetch_all(&mut *rows)
-            .await?;
-    let mut events = Vec::new();
-    for row in found {
-        events.push(json!({ "at": row.try_get::<i64, _>("at")?, "login": row.try_get::<String, _>("login")?, "action": row.try_get::<String, _>("action")? }));
-    }
-    Ok(Json(json!({ "events": events })))
+    Ok(Json(json!({ "events": audit::of_pack(&service, &caller, &name).await? })))
 }
 
 pub(super) async fn badge(State(service): State<Service>, path: Path<String>) -> Result<impl IntoResponse, ApiError> {

@@ -20,6 +20,7 @@ use crate::index;
 use crate::publish::admission;
 use crate::publish::declaration::{Declared, Publish, State as Stage, load};
 use crate::publish::{waiting, worker};
+use crate::request;
 use crate::scopes::{self, NotYours};
 use crate::service::Service;
 
@@ -102,11 +103,13 @@ pub(super) async fn prepare(
     may_publish(&service, &caller, &declared).await?;
     let id = chance::id()?;
     let mut new = passing.begin().await?;
-    sqlx::query("INSERT INTO publishes (id, login, dry_run, state, created, lease, result) VALUES ($1, $2, $3, 'open', $4, 0, '')")
+    sqlx::query("INSERT INTO publishes (id, login, dry_run, state, created, lease, result, token, address) VALUES ($1, $2, $3, 'open', $4, 0, '', $5, $6)")
         .bind(id.clone())
         .bind(caller.login)
         .bind(i64::from(body.dry_run))
         .bind(chance::now()?)
+        .bind(caller.token)
+        .bind(request::address())
         .execute(&mut *new)
         .await?;
     for pack in &declared {

@@ -47,8 +47,7 @@ pub(super) async fn confirm(
     caller: Caller,
     Json(body): Json<Code>,
 ) -> Result<Json<Value>, ApiError> {
-    caller.must_be_session()?;
-    let codes = second_factor::confirm(&service.registry, &caller.login, &body.code).await?;
+    let codes = second_factor::confirm(&service, &caller, &body.code).await?;
     Ok(Json(json!({ "recovery_codes": codes })))
 }
 
@@ -65,7 +64,7 @@ pub(super) async fn new_recovery_codes(
     Json(body): Json<Both>,
 ) -> Result<Json<Value>, ApiError> {
     check_own_password(&service, &from, &caller, body.password).await?;
-    let codes = second_factor::new_recovery_codes(&service, &caller.login, &body.code).await?;
+    let codes = second_factor::new_recovery_codes(&service, &caller, &body.code).await?;
     Ok(Json(json!({ "recovery_codes": codes })))
 }
 
@@ -76,6 +75,6 @@ pub(super) async fn switch_off(
     Json(body): Json<Both>,
 ) -> Result<StatusCode, ApiError> {
     check_own_password(&service, &from, &caller, body.password).await?;
-    second_factor::switch_off(&service, &caller.login, &body.code).await?;
+    second_factor::switch_off(&service, &caller, &body.code).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -9,6 +9,7 @@ use exo_index::registry::layout;
 use exo_index::registry::shard::VersionEntry;
 use sqlx::Row as _;
 
+use super::ranges::{self, Asked};
 use crate::chance;
 use crate::error::ApiError;
 use crate::failure::Failure;
@@ -46,24 +47,55 @@ pub(super) async fn serve(
     let cache = if changes { CHANGES } else { STAYS };
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     let same = known.is_some_and(|known| known.split(',').any(|one| one.trim().trim_start_matches("W/") == tag));
-    let mut response = if same {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        if let Some((name, entry)) = archived {
-            // A download that cannot be counted is one all the same: where the disk is full, say.
-            if let Err(failure) = count(&service, name, entry.version.to_string()).await {
-                tracing::warn!(%failure, "a download was not counted");
-            }
-        }
-        bytes.into_response()
+    let asked = match same {
+        true => Asked::Whole,
+        false => ranges::asked(&headers, &tag, bytes.len()),
     };
+    let size = bytes.len();
+    let mut response = match &asked {
+        _ if same => StatusCode::NOT_MODIFIED.into_response(),
+        Asked::Whole => bytes.into_response(),
+        Asked::Part(part) => (StatusCode::PARTIAL_CONTENT, bytes.slice(part.clone())).into_response(),
+        Asked::Nothing => {
+            let refused = ApiError::of_status(StatusCode::RANGE_NOT_SATISFIABLE, "the file is shorter than that");
+            refused.into_response()
+        }
+    };
+    if let Some((name, entry)) = archived
+        && !same
+        && asked.begins()
+    {
+        // A download that cannot be counted is one all the same: where the disk is full, say.
+        if let Err(failure) = count(&service, name, entry.version.to_string()).await {
+            tracing::warn!(%failure, "a download was not counted");
+        }
+    }
     let headers = response.headers_mut();
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    if let Some(value) = asked.content_range(size) {
+        headers.insert(header::CONTENT_RANGE, value);
+    }
+    if matches!(asked, Asked::Nothing) {
+        return Ok(response);
+    }
+    if !same {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind(&path)));
+    }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         headers.insert(header::ETAG, tag);
     }
     Ok(response)
+}
+
+/// What a file is.
+fn kind(path: &str) -> &'static str {
+    match path.split('/').next() {
+        Some("latest") => "text/plain; charset=utf-8",
+        Some("root" | "verdict") => "application/json",
+        Some(_) | None => "application/octet-stream",
+    }
 }
 
 /// A file, out of memory where it stays the same and was asked for lately.

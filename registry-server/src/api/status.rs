@@ -73,7 +73,9 @@ mod tests {
     fn the_description_has_every_route_and_no_other() {
         let document: Value = serde_json::from_str(OPENAPI).unwrap();
         let mut described = BTreeSet::new();
-        for (path, item) in document["paths"].as_object().unwrap() {
+        // The static files are one route, of which the document names the kinds; the live test asks for each.
+        let paths = document["paths"].as_object().unwrap();
+        for (path, item) in paths.iter().filter(|(path, _)| path.starts_with("/api/")) {
             described.extend(item.as_object().unwrap().keys().map(|method| format!("{method} {path}")));
         }
         assert_eq!(described, routed());

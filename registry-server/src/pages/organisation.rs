@@ -6,10 +6,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 use serde::Deserialize;
 
+use super::events::{Event, SHOWN};
 use super::listing::Row;
 use super::trouble::{PageError, problem_of};
 use super::visitor::{Frame, Visitor};
 use super::{render, render_private};
+use crate::audit;
 use crate::error::ApiError;
 use crate::membership;
 use crate::organisations::{self, Role};
@@ -50,6 +52,8 @@ struct Organisation<'a> {
     may_change: bool,
     may_verify: bool,
     asks_for_code: bool,
+    /// What was done lately, for who may read it.
+    events: Vec<Event>,
     problem: Option<&'a str>,
     /// What was typed before, kept when it was refused.
     login: &'a str,
@@ -83,6 +87,11 @@ async fn page(
         Some(caller) => second_factor::is_asked_for(&registry.rows, caller).await?,
         None => false,
     };
+    // Members read what was done, and nobody else is told that there is something to read.
+    let events = match &visitor.caller {
+        Some(caller) => audit::of_organisation(service, caller, name).await.unwrap_or_default(),
+        None => Vec::new(),
+    };
     let own = visitor.frame.login.as_deref();
     let member = |(login, role): (String, Role)| Member { own: own == Some(login.as_str()), login, role };
     let page = Organisation {
@@ -94,6 +103,7 @@ async fn page(
         may_change,
         may_verify,
         asks_for_code,
+        events: events.into_iter().take(SHOWN).map(Event::of_somebody).collect(),
         problem,
         login,
     };

@@ -8,23 +8,20 @@ use axum::response::Response;
 use axum::{Extension, Form};
 use qrcode::{Color, EcLevel, QrCode};
 use serde::Deserialize;
-use sqlx::Row as _;
 
-use super::format;
+use super::events::{Event, SHOWN};
 use super::render_private;
 use super::trouble::{PageError, problem_of};
 use super::visitor::{Frame, Visitor};
 use crate::access::Caller;
 use crate::accounts::SHORTEST_PASSWORD;
+use crate::audit;
 use crate::client_address::ClientAddress;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::second_factor::{self, Enrolment, RECOVERY_CODES};
 use crate::service::Service;
 use crate::sign_in;
-
-/// Entries of the audit log that are shown.
-const SHOWN: i64 = 12;
 
 /// Where the light border around a QR code ends, in modules; readers need four.
 const QUIET: usize = 4;
@@ -66,12 +63,6 @@ impl Begun {
     }
 }
 
-/// Something that was done with the account.
-struct Event {
-    day: String,
-    what: String,
-}
-
 /// What came of a form.
 #[derive(Default)]
 struct Outcome {
@@ -81,6 +72,8 @@ struct Outcome {
     done: Option<&'static str>,
     codes: Vec<String>,
     begun: Option<Begun>,
+    /// A code of what was begun is asked for.
+    confirming: bool,
 }
 
 #[derive(Template)]
@@ -103,37 +96,6 @@ impl Security<'_> {
     }
 }
 
-/// What a word of the audit log says to the account's owner.
-fn meaning(action: &str, subject: &str) -> String {
-    match action {
-        "account" => "The account was made".to_owned(),
-        "password" => "The password was changed".to_owned(),
-        "second-factor-on" => "The second factor was switched on".to_owned(),
-        "second-factor-off" => "The second factor was switched off".to_owned(),
-        "second-factor-reset" => "The second factor was switched off by who runs the registry".to_owned(),
-        "second-factor-refused" => "A wrong code was given after the right password".to_owned(),
-        "recovery-code-used" => "A recovery code was used".to_owned(),
-        "recovery-codes" => "New recovery codes were made".to_owned(),
-        "publish" => format!("{subject} was published"),
-        "organisation" => format!("The organisation @{subject} was made"),
-        "token" => format!("The token “{subject}” was made"),
-        _ => format!("{action}: {subject}"),
-    }
-}
-
-async fn events(service: &Service, login: &str) -> Result<Vec<Event>, Failure> {
-    let found = sqlx::query("SELECT at, action, subject FROM audit WHERE login = $1 ORDER BY at DESC, id LIMIT $2")
-        .bind(login.to_owned())
-        .bind(SHOWN)
-        .fetch_all(&service.registry.rows)
-        .await?;
-    let event = |row: &sqlx::any::AnyRow| {
-        let (action, subject): (String, String) = (row.try_get("action")?, row.try_get("subject")?);
-        Ok(Event { day: format::day(row.try_get("at")?), what: meaning(&action, &subject) })
-    };
-    found.iter().map(event).collect()
-}
-
 async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outcome) -> Result<Response, PageError> {
     let rows = &service.registry.rows;
     let (on, codes_left) = match second_factor::state(rows, &caller.login).await? {
@@ -147,7 +109,7 @@ async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outco
         codes_made: RECOVERY_CODES,
         asks_for_code: second_factor::is_asked_for(rows, caller).await?,
         shortest: SHORTEST_PASSWORD,
-        events: events(service, &caller.login).await?,
+        events: audit::of_account(service, caller, Some(SHOWN)).await?.into_iter().map(Event::own).collect(),
         outcome,
     })
 }
@@ -165,11 +127,8 @@ async fn after(
         Err(error) => {
             let (status, problem) = problem_of(error)?;
             let mut outcome = Outcome { problem: Some((part, problem)), ..Outcome::default() };
-            if part == CONFIRM
-                && let Ok(begun) = second_factor::begun(&service.registry, &caller.login).await
-            {
-                outcome.begun = Some(Begun::of(&begun)?);
-            }
+            // Whoever has the session and not the password never sees the secret, so it is not shown again.
+            outcome.confirming = part == CONFIRM;
             let mut response = page(service, &visitor.frame, caller, &outcome).await?;
             *response.status_mut() = status;
             Ok(response)
@@ -222,23 +181,33 @@ pub(super) async fn change_password(
     after(&service, &visitor, PASSWORD, result.map(|()| Outcome { done, ..Outcome::default() })).await
 }
 
+/// Does what needs the account's password besides the session.
+async fn with_password<T>(
+    service: &Service,
+    visitor: &Visitor,
+    from: &ClientAddress,
+    filled: &Filled,
+    work: impl AsyncFnOnce(&Caller, &str) -> Result<T, ApiError>,
+) -> Result<Result<T, ApiError>, PageError> {
+    visitor.check_form(&filled.form_token)?;
+    let caller = visitor.must_be_signed_in()?;
+    Ok(match sign_in::check_own_password(service, from, caller, filled.password.clone()).await {
+        Ok(()) => work(caller, &filled.second_factor).await,
+        Err(error) => Err(error),
+    })
+}
+
 pub(super) async fn begin(
     State(service): State<Service>,
     Extension(visitor): Extension<Visitor>,
     from: ClientAddress,
     Form(filled): Form<Filled>,
 ) -> Result<Response, PageError> {
-    visitor.check_form(&filled.form_token)?;
-    let caller = visitor.must_be_signed_in()?;
-    let result = match sign_in::check_own_password(&service, &from, caller, filled.password).await {
-        Ok(()) => second_factor::begin(&service.registry, &caller.login).await,
-        Err(error) => Err(error),
-    };
-    let result = match result {
-        Ok(begun) => Ok(Outcome { begun: Some(Begun::of(&begun)?), ..Outcome::default() }),
-        Err(error) => Err(error),
-    };
-    after(&service, &visitor, BEGIN, result).await
+    let begun = with_password(&service, &visitor, &from, &filled, async |caller, _| {
+        Ok(Begun::of(&second_factor::begin(&service.registry, &caller.login).await?)?)
+    });
+    let begun = begun.await?.map(|begun| Outcome { begun: Some(begun), confirming: true, ..Outcome::default() });
+    after(&service, &visitor, BEGIN, begun).await
 }
 
 pub(super) async fn confirm(
@@ -247,9 +216,8 @@ pub(super) async fn confirm(
     Form(filled): Form<Filled>,
 ) -> Result<Response, PageError> {
     visitor.check_form(&filled.form_token)?;
-    let caller = visitor.must_be_signed_in()?;
-    let result = second_factor::confirm(&service.registry, &caller.login, &filled.second_factor).await;
-    let done = Some("The second factor is on.");
+    let result = second_factor::confirm(&service, visitor.must_be_signed_in()?, &filled.second_factor).await;
+    let done = Some("The second factor is on. Other browsers and machines are signed out; tokens go on.");
     after(&service, &visitor, CONFIRM, result.map(|codes| Outcome { done, codes, ..Outcome::default() })).await
 }
 
@@ -259,14 +227,12 @@ pub(super) async fn new_recovery_codes(
     from: ClientAddress,
     Form(filled): Form<Filled>,
 ) -> Result<Response, PageError> {
-    visitor.check_form(&filled.form_token)?;
-    let caller = visitor.must_be_signed_in()?;
-    let result = match sign_in::check_own_password(&service, &from, caller, filled.password).await {
-        Ok(()) => second_factor::new_recovery_codes(&service, &caller.login, &filled.second_factor).await,
-        Err(error) => Err(error),
-    };
+    let result = with_password(&service, &visitor, &from, &filled, async |caller, code| {
+        second_factor::new_recovery_codes(&service, caller, code).await
+    });
     let done = Some("The recovery codes that you had before are good for nothing now.");
-    after(&service, &visitor, CODES, result.map(|codes| Outcome { done, codes, ..Outcome::default() })).await
+    let outcome = result.await?.map(|codes| Outcome { done, codes, ..Outcome::default() });
+    after(&service, &visitor, CODES, outcome).await
 }
 
 pub(super) async fn switch_off(
@@ -275,14 +241,11 @@ pub(super) async fn switch_off(
     from: ClientAddress,
     Form(filled): Form<Filled>,
 ) -> Result<Response, PageError> {
-    visitor.check_form(&filled.form_token)?;
-    let caller = visitor.must_be_signed_in()?;
-    let result = match sign_in::check_own_password(&service, &from, caller, filled.password).await {
-        Ok(()) => second_factor::switch_off(&service, &caller.login, &filled.second_factor).await,
-        Err(error) => Err(error),
-    };
+    let result = with_password(&service, &visitor, &from, &filled, async |caller, code| {
+        second_factor::switch_off(&service, caller, code).await
+    });
     let done = Some("The second factor is off: the password alone is enough to sign in.");
-    after(&service, &visitor, OFF, result.map(|()| Outcome { done, ..Outcome::default() })).await
+    after(&service, &visitor, OFF, result.await?.map(|()| Outcome { done, ..Outcome::default() })).await
 }
 
 #[cfg(test)]

@@ -7,7 +7,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use exo_index::name::PackName;
 use exo_index::version::Version;
+use sqlx::{AnyConnection, Row as _};
+
+use crate::failure::Failure;
 
 /// Changes that a message names; there may be hundreds.
 const MOST_NAMED: usize = 5;
@@ -60,6 +64,23 @@ impl fmt::Display for Required {
             more => write!(f, " and {more} more"),
         }
     }
+}
+
+/// What a version offers, as it was published.
+///
+/// # Errors
+/// There is no such version.
+pub(crate) async fn offered(
+    rows: &mut AnyConnection,
+    name: &PackName,
+    version: &Version,
+) -> Result<BTreeSet<String>, Failure> {
+    let row = sqlx::query("SELECT surface FROM versions WHERE name = $1 AND version = $2")
+        .bind(name.as_str().to_owned())
+        .bind(version.to_string())
+        .fetch_one(rows)
+        .await?;
+    Ok(row.try_get::<String, _>("surface")?.lines().map(str::to_owned).collect())
 }
 
 /// One line, as far as it matters here.

@@ -23,7 +23,7 @@ use super::examination::{Examined, diagnostic};
 use super::names::View;
 use super::verification::Found;
 use super::{admission, waiting};
-use crate::access;
+use crate::audit;
 use crate::chance::{self, unsigned};
 use crate::database::{self, Rows};
 use crate::failure::Failure;
@@ -207,7 +207,8 @@ async fn decide(service: &Service, rows: &mut Rows, turn: &mut Turn, ready: &Rea
         }
         Err(reasons) => {
             step.rollback().await?;
-            finish(rows, id, State::Refused, &json!({ "packs": [], "pointer": null, "diagnostics": reasons })).await?;
+            finish(rows, id, State::Refused, &json!({ "packs": [], "pointer": null, "diagnostics": &reasons })).await?;
+            audit::note_refused(rows, &ready.publish, &reasons).await?;
             Ok(Became::Refused)
         }
     }
@@ -249,7 +250,7 @@ async fn enter(
         let when = (turn.now, position);
         let entry = admission::admit(rows, pack, verified, targets, digest, &publish.login, when).await?;
         entering.leaves.push(entry.publish_leaf(&declared.name));
-        access::note(rows, &publish.login, "publish", declared.name.as_str()).await?;
+        audit::note_publish(rows, publish, "publish", declared, "").await?;
         entering.answers.push(json!({
             "name": declared.name.as_str(), "version": declared.version.to_string(),
             "required_bump": bump.map(|(required, _)| required.bump.as_str()),

@@ -264,7 +264,13 @@ async fn run(service: &Service, request: &str) -> Result<Answer, NoVerdict> {
     let mut last = None;
     for _ in 0..TRIES {
         match run_once(service, request).await? {
-            Ended::Answered(bytes) => return Ok(serde_json::from_slice(&bytes)?),
+            Ended::Answered(bytes) => match serde_json::from_slice(&bytes) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => {
+                    tracing::error!(%error, exo = %service.exo.display(), "the checker's answer cannot be read");
+                    last = Some("gave an answer that this server cannot read".to_owned());
+                }
+            },
             Ended::Late => return Ok(failed(format!("it did not verify within {WALL} seconds"), &[])),
             Ended::AtItsLimits => {
                 let message = "the checker was ended by its limits of time or memory".to_owned();
@@ -272,12 +278,11 @@ async fn run(service: &Service, request: &str) -> Result<Answer, NoVerdict> {
             }
             Ended::FromOutside(status) => {
                 tracing::warn!(%status, "the checker was ended from outside, and is started again");
-                last = Some(status);
+                last = Some(format!("was ended from outside ({status})"));
             }
         }
     }
-    let status = last.map(|status| format!(" ({status})")).unwrap_or_default();
-    let message = format!("the checker of the registry was ended from outside {TRIES} times{status}");
+    let message = format!("the checker of the registry {} in {TRIES} tries", last.unwrap_or_default());
     Ok(failed(
         message,
         &["this says nothing about the pack: publish it again later, or tell whoever runs the registry"],

@@ -19,6 +19,7 @@ use super::names::View;
 use super::turns::{Became, Findings};
 use super::verification::{NoVerdict, verify};
 use super::{admission, waiting};
+use crate::audit;
 use crate::chance;
 use crate::failure::Failure;
 use crate::service::Service;
@@ -125,8 +126,9 @@ async fn check(service: &Service, id: &str, place: OwnedSemaphorePermit) -> Resu
         Ok(found) => service.turns.admit(publish.clone(), found, place).await?,
         Err(NoVerdict::Refused(reasons)) => {
             let mut rows = service.registry.rows.acquire().await?;
-            finish(&mut rows, id, State::Refused, &json!({ "packs": [], "pointer": null, "diagnostics": reasons }))
+            finish(&mut rows, id, State::Refused, &json!({ "packs": [], "pointer": null, "diagnostics": &reasons }))
                 .await?;
+            audit::note_refused(&mut rows, &publish, &reasons).await?;
             Became::Refused
         }
         Err(NoVerdict::Failed(failure)) => return Err(failure),

@@ -13,7 +13,7 @@ const LIB: &str = "@proc\ndef scale(n: size, x: f32[n]):\n    for i in seq(0, n)
                    def schedule(p, target):\n    p = divide_loop(p, \"i\", 4, [\"io\", \"ii\"], tail = \"cut\")\n    return simplify(p)\n";
 
 /// A registry with two targets, and a project with one kernel.
-fn kernel(targets: &str) -> Sandbox {
+pub(crate) fn kernel(targets: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     for name in ["plain-a", "plain-b"] {
         let lib = format!("target = target(name = \"{name}\", cc = cc(flags = [\"-O1\"]))\n");

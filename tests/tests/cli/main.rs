@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod atomicity;
+mod benching;
 mod building;
 mod conventions;
+mod emitting;
 mod git;
 mod installing;
 mod interruption;

@@ -4,10 +4,13 @@
 
 mod access;
 mod advisories;
+mod auditing;
 mod authors;
 mod browser;
 mod bundling;
 mod client;
+mod contract;
+mod description;
 mod faults;
 mod guarding;
 mod mirroring;
@@ -28,6 +31,7 @@ mod sending;
 mod server;
 mod site;
 mod store;
+mod upgrading;
 mod several;
 mod turns;
 mod verdicts;

@@ -122,6 +122,31 @@ fn files_are_served_with_tags() {
 }
 
 #[test]
+fn parts_of_files_are_served() {
+    let server = Server::start();
+    let session = server.account("ada");
+    let pack = Pack::new("base", "1.0.0");
+    server.publish(&session, std::slice::from_ref(&pack));
+    let (path, whole) = (format!("/v1/blob/{}", pack.archive.sha256), &pack.archive.bytes);
+    let part = |range: &str| server.send_with("GET", &path, "", b"", &[("range", range)]);
+    let first = part("bytes=0-9").is(206);
+    assert_eq!(
+        (&first.bytes[..], first.headers["content-range"].as_str()),
+        (&whole[..10], format!("bytes 0-9/{}", whole.len()).as_str())
+    );
+    assert_eq!(part("bytes=10-").is(206).bytes, whole[10..]);
+    assert_eq!(part("bytes=-3").is(206).bytes, whole[whole.len() - 3..]);
+    let beyond = part(&format!("bytes={}-", whole.len())).is(416);
+    assert_eq!(beyond.headers["content-range"], format!("bytes */{}", whole.len()));
+    let tag = first.headers["etag"].clone();
+    let resumed = |tag: &str| server.send_with("GET", &path, "", b"", &[("range", "bytes=1-"), ("if-range", tag)]);
+    assert_eq!(resumed(&tag).is(206).bytes, whole[1..]);
+    assert_eq!(resumed("\"another\"").is(200).bytes, *whole);
+    // A download that goes on is the same one: two began here with the first byte.
+    assert_eq!(server.get("/api/v1/packs/base").is(200).json()["downloads"], 2);
+}
+
+#[test]
 fn a_dry_run_leaves_nothing() {
     let server = Server::start();
     let session = server.account("ada");

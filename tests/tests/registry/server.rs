@@ -11,6 +11,8 @@ use exo_tests::exo::binary;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::contract;
+
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// Variables of the environment.
@@ -206,7 +208,9 @@ impl Server {
             .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or_default().to_owned()))
             .collect();
         let bytes = response.body_mut().read_to_vec()?;
-        Ok(Answer { status: response.status().as_u16(), bytes, headers })
+        let answer = Answer { status: response.status().as_u16(), bytes, headers };
+        contract::check(method, path, body, &answer);
+        Ok(answer)
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
@@ -274,6 +278,16 @@ impl Server {
         self.on_rows(async |mut rows| {
             sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut rows).await.unwrap().rows_affected()
         })
+    }
+
+    /// Does several things to the rows, one after the other on one connection.
+    pub(crate) fn change_rows_by(&self, statements: &[String]) {
+        self.on_rows(async |mut rows| {
+            for statement in statements {
+                let done = sqlx::query(sqlx::AssertSqlSafe(statement.clone())).execute(&mut rows).await;
+                done.unwrap_or_else(|error| panic!("{statement}: {error}"));
+            }
+        });
     }
 
     /// The number, or the sum, that a statement asks for as `n`.

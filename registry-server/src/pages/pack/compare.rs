@@ -4,12 +4,11 @@ use askama::Template;
 use axum::response::Response;
 use exo_index::registry::shard::VersionEntry;
 
-use super::super::difference::{Difference, difference};
 use super::super::render;
 use super::super::trouble::PageError;
 use super::super::visitor::{Frame, Visitor};
 use super::{Asked, Shown, Whole, asked_for, may_be_read};
-use crate::contents;
+use crate::difference::{self, Difference};
 use crate::registry::Registry;
 
 #[derive(Template)]
@@ -47,8 +46,7 @@ pub(super) async fn page(
     for entry in [from, to] {
         may_be_read(visitor, pack.name(), entry)?;
     }
-    let (old, new) = (contents::files(registry, from).await?, contents::files(registry, to).await?);
-    let difference = tokio::task::spawn_blocking(move || difference(&old.files, &new.files)).await?;
+    let difference = difference::of(registry, from, to).await?;
     render(&Compare {
         frame: whole.frame,
         pack,

@@ -4,10 +4,12 @@ use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
+use super::super::events::{Event, SHOWN};
 use super::super::render_private;
 use super::super::trouble::{PageError, problem_of};
 use super::super::visitor::{Frame, Visitor};
 use super::{Shown, Tab, Whole};
+use crate::audit;
 use crate::error::ApiError;
 use crate::second_factor;
 use crate::service::Service;
@@ -26,6 +28,8 @@ struct Manage<'a> {
     pack: &'a Shown,
     versions: Vec<VersionRow>,
     asks_for_code: bool,
+    /// What was done lately.
+    events: Vec<Event>,
     problem: Option<&'a str>,
     /// What was typed before, kept when it was refused.
     filled: &'a Filled,
@@ -84,7 +88,9 @@ pub(super) async fn page(
         .collect();
     versions.reverse();
     let asks_for_code = second_factor::is_asked_for(&service.registry.rows, caller).await?;
-    render_private(&Manage { frame: whole.frame, pack, versions, asks_for_code, problem, filled })
+    let events = audit::of_pack(service, caller, pack.name()).await?;
+    let events = events.into_iter().take(SHOWN).map(Event::of_somebody).collect();
+    render_private(&Manage { frame: whole.frame, pack, versions, asks_for_code, events, problem, filled })
 }
 
 /// Does what a form says.

@@ -3,7 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use exo_index::registry::shard::VersionEntry;
+use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
+
+use crate::contents;
+use crate::failure::Failure;
+use crate::registry::Registry;
 
 /// The most lines shown of all files together; the rest is counted, not shown.
 const MOST_LINES: usize = 4000;
@@ -15,38 +21,38 @@ const LARGEST_FILE: usize = 512 << 10;
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Everything that changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Difference {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Difference {
     /// In the order of the paths.
-    pub(super) files: Vec<FileChange>,
-    pub(super) added: usize,
-    pub(super) removed: usize,
+    pub(crate) files: Vec<FileChange>,
+    pub(crate) added: usize,
+    pub(crate) removed: usize,
 }
 
 /// How a file differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FileChange {
-    pub(super) path: String,
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct FileChange {
+    pub(crate) path: String,
     /// `added`, `removed` or `changed`.
-    pub(super) how: &'static str,
-    pub(super) lines: Vec<Line>,
+    pub(crate) how: &'static str,
+    pub(crate) lines: Vec<Line>,
     /// Lines that are not shown because there are too many.
-    pub(super) hidden: usize,
+    pub(crate) hidden: usize,
     /// The file is too large to be compared.
-    pub(super) too_large: bool,
+    pub(crate) too_large: bool,
 }
 
 /// One line of a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Line {
     /// `+`, `-` or a blank, and `…` between two places of the file.
-    pub(super) sign: char,
-    pub(super) text: String,
+    pub(crate) sign: char,
+    pub(crate) text: String,
 }
 
 impl Line {
     /// The class of the style sheet.
-    pub(super) fn class(&self) -> &'static str {
+    pub(crate) fn class(&self) -> &'static str {
         match self.sign {
             '+' => "added",
             '-' => "removed",
@@ -56,8 +62,17 @@ impl Line {
     }
 }
 
+/// What changed from one version of a pack to another.
+///
+/// # Errors
+/// An archive is missing, or is not the one that was published.
+pub(crate) async fn of(registry: &Registry, from: &VersionEntry, to: &VersionEntry) -> Result<Difference, Failure> {
+    let (old, new) = (contents::files(registry, from).await?, contents::files(registry, to).await?);
+    Ok(tokio::task::spawn_blocking(move || difference(&old.files, &new.files)).await?)
+}
+
 /// What changed from one tree of files to another.
-pub(super) fn difference(from: &BTreeMap<String, Vec<u8>>, to: &BTreeMap<String, Vec<u8>>) -> Difference {
+fn difference(from: &BTreeMap<String, Vec<u8>>, to: &BTreeMap<String, Vec<u8>>) -> Difference {
     let paths: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
     let mut whole = Difference { files: Vec::new(), added: 0, removed: 0 };
     let mut room = MOST_LINES;

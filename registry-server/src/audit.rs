@@ -1,0 +1,219 @@
+//! The audit log: who did what to what, by which token and from where. Only those whom it concerns read it.
+//!
+//! Entries are in the order in which they were written, also within a second: their ids begin with the time to a billionth of it.
+
+use std::collections::BTreeSet;
+
+use exo_index::name::PackName;
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::{AnyConnection, Row as _};
+
+use crate::access::{Caller, Right};
+use crate::chance;
+use crate::error::ApiError;
+use crate::failure::Failure;
+use crate::membership;
+use crate::organisations;
+use crate::publish::declaration::{Declared, Publish};
+use crate::request;
+use crate::service::Service;
+
+/// Entries that are listed at once.
+const LISTED: i64 = 1000;
+
+/// Something that is written down. The token and the address are those of the request that is being answered.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry<'a> {
+    login: &'a str,
+    action: &'a str,
+    subject: &'a str,
+    version: String,
+    detail: String,
+}
+
+impl<'a> Entry<'a> {
+    /// That an account did something to a pack, an organisation, an account or a token.
+    pub(crate) fn new(login: &'a str, action: &'a str, subject: &'a str) -> Self {
+        Self { login, action, subject, version: String::new(), detail: String::new() }
+    }
+
+    /// The version that it was done to.
+    pub(crate) fn version(self, version: impl ToString) -> Self {
+        Self { version: version.to_string(), ..self }
+    }
+
+    /// What else there is to say: the owner who was added, the reason for which something was refused.
+    pub(crate) fn detail(self, detail: impl Into<String>) -> Self {
+        Self { detail: detail.into(), ..self }
+    }
+
+    /// Writes it down.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub(crate) async fn write(self, rows: &mut AnyConnection) -> Result<(), Failure> {
+        sqlx::query("INSERT INTO audit (id, at, login, action, subject, token, address, version, detail) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
+            .bind(chance::id_in_order()?)
+            .bind(chance::now()?)
+            .bind(self.login.to_owned())
+            .bind(self.action.to_owned())
+            .bind(self.subject.to_owned())
+            .bind(request::token())
+            .bind(request::address())
+            .bind(self.version)
+            .bind(self.detail)
+            .execute(rows)
+            .await?;
+        Ok(())
+    }
+}
+
+/// Writes down who did what.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn note(rows: &mut AnyConnection, login: &str, action: &str, subject: &str) -> Result<(), Failure> {
+    Entry::new(login, action, subject).write(rows).await
+}
+
+/// Writes down what came of a pack of a publish, with the token and the address that began the publish: the worker answers no request.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn note_publish(
+    rows: &mut AnyConnection,
+    publish: &Publish,
+    action: &str,
+    pack: &Declared,
+    detail: &str,
+) -> Result<(), Failure> {
+    sqlx::query("INSERT INTO audit (id, at, login, action, subject, token, address, version, detail) SELECT $1, CAST($2 AS BIGINT), login, $3, $4, token, address, $5, $6 FROM publishes WHERE id = $7")
+        .bind(chance::id_in_order()?)
+        .bind(chance::now()?)
+        .bind(action.to_owned())
+        .bind(pack.name.as_str().to_owned())
+        .bind(pack.version.to_string())
+        .bind(detail.to_owned())
+        .bind(publish.id.clone())
+        .execute(rows)
+        .await?;
+    Ok(())
+}
+
+/// Writes down that a publish was refused, for each of its packs, with the kinds of the reasons against it.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn note_refused(
+    rows: &mut AnyConnection,
+    publish: &Publish,
+    reasons: &[Value],
+) -> Result<(), Failure> {
+    if publish.dry_run {
+        return Ok(());
+    }
+    for pack in &publish.packs {
+        let of_it =
+            reasons.iter().filter(|reason| reason.get("pack").and_then(Value::as_str) == Some(pack.name.as_str()));
+        let kinds: BTreeSet<&str> = of_it.filter_map(|reason| reason.get("code")?.as_str()).collect();
+        let kinds: Vec<&str> = kinds.into_iter().collect();
+        note_publish(rows, publish, "publish-refused", pack, &kinds.join(", ")).await?;
+    }
+    Ok(())
+}
+
+/// An entry as it is read.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Read {
+    pub(crate) at: i64,
+    pub(crate) login: String,
+    pub(crate) action: String,
+    pub(crate) subject: String,
+    /// The version that it is about, if it is about one.
+    pub(crate) version: Option<String>,
+    pub(crate) detail: Option<String>,
+    /// The id of the token or session, as the list of tokens has it; nothing where none was shown.
+    pub(crate) token: Option<String>,
+    /// Nothing where it was done on the registry's own machine.
+    pub(crate) address: Option<String>,
+}
+
+impl Read {
+    fn of(row: &sqlx::any::AnyRow) -> Result<Self, Failure> {
+        let said =
+            |column: &str| Ok::<_, Failure>(Some(row.try_get::<String, _>(column)?).filter(|text| !text.is_empty()));
+        Ok(Self {
+            at: row.try_get("at")?,
+            login: row.try_get("login")?,
+            action: row.try_get("action")?,
+            subject: row.try_get("subject")?,
+            version: said("version")?,
+            detail: said("detail")?,
+            token: said("token")?,
+            address: said("address")?,
+        })
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT at, login, action, subject, version, detail, token, address FROM audit ", $rest)
+    };
+}
+
+/// Words of what is done to accounts and tokens, whose names packs and organisations may have too.
+const OF_ACCOUNTS: &str = "account account-add account-disable login login-refused logout password recovery-code-used recovery-codes \
+                           second-factor-off second-factor-on second-factor-refused second-factor-reset token token-end report report-close";
+
+/// What was done to something that is not an account, newest first.
+async fn of_subject(rows: &mut AnyConnection, subject: &str) -> Result<Vec<Read>, Failure> {
+    let found = sqlx::query(select!("WHERE subject = $1 ORDER BY at DESC, id DESC LIMIT $2"))
+        .bind(subject.to_owned())
+        .bind(LISTED)
+        .fetch_all(rows)
+        .await?;
+    let entries: Vec<Read> = found.iter().map(Read::of).collect::<Result<_, _>>()?;
+    Ok(entries.into_iter().filter(|entry| !OF_ACCOUNTS.split(' ').any(|word| word == entry.action)).collect())
+}
+
+/// What was done to a pack, for its owners.
+///
+/// # Errors
+/// The caller does not own it.
+pub(crate) async fn of_pack(service: &Service, caller: &Caller, name: &PackName) -> Result<Vec<Read>, ApiError> {
+    caller.may(Right::Owners, name)?;
+    let mut rows = service.registry.rows.acquire().await?;
+    caller.must_own(&mut rows, Right::Owners, name).await?;
+    Ok(of_subject(&mut rows, name.as_str()).await?)
+}
+
+/// What was done to an organisation, for its members and administrators.
+///
+/// # Errors
+/// There is no such organisation, or the caller is none of these.
+pub(crate) async fn of_organisation(service: &Service, caller: &Caller, name: &str) -> Result<Vec<Read>, ApiError> {
+    caller.must_be_session()?;
+    let mut rows = service.registry.rows.acquire().await?;
+    if !organisations::exists(&mut rows, name).await? {
+        return Err(membership::absent(name));
+    }
+    if !caller.administrator && organisations::role(&mut rows, name, &caller.login).await?.is_none() {
+        return Err(ApiError::forbidden(format!("`{}` is no member of the organisation `{name}`", caller.login)));
+    }
+    Ok(of_subject(&mut rows, name).await?)
+}
+
+/// What the caller's account did, and what was done to it, newest first.
+///
+/// # Errors
+/// The caller is a token.
+pub(crate) async fn of_account(service: &Service, caller: &Caller, most: Option<usize>) -> Result<Vec<Read>, ApiError> {
+    caller.must_be_session()?;
+    let found = sqlx::query(select!("WHERE login = $1 ORDER BY at DESC, id DESC LIMIT $2"))
+        .bind(caller.login.clone())
+        .bind(most.and_then(|most| i64::try_from(most).ok()).unwrap_or(LISTED))
+        .fetch_all(&service.registry.rows)
+        .await?;
+    Ok(found.iter().map(Read::of).collect::<Result<_, _>>()?)
+}

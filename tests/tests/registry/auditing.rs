@@ -1,0 +1,116 @@
+//! What the audit log says, and whom it tells.
+
+use serde_json::{Value, json};
+
+use crate::pages::{sign_in, text, with_cookie};
+use crate::quarantine::administrator;
+use crate::server::{PASSWORD, Pack, Server, in_database, operate_on};
+
+fn events(server: &Server, path: &str, token: &str) -> Vec<Value> {
+    let answer = server.send("GET", &format!("/api/v1/{path}"), token, b"").is(200).json();
+    answer["events"].as_array().unwrap().clone()
+}
+
+fn words(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["action"].as_str().unwrap()).collect()
+}
+
+/// What holds on any database.
+pub(crate) fn is_told(server: &Server) {
+    let root = administrator(server);
+    let ada = server.account("ada");
+    let eve = server.account("eve");
+    let body = json!({ "name": "ci", "rights": ["publish-new", "publish-update", "yank", "owners"], "packs": ["ba*"], "expires_days": 1 });
+    let made = server.post("/api/v1/tokens", &ada, &body).is(201).json();
+    let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
+    assert_eq!(server.publish(token, &[Pack::new("base", "1.0.0")])["state"], "published");
+    assert_eq!(server.publish(token, &[Pack::new("base", "1.0.0")])["state"], "refused");
+    for _ in 0..3 {
+        server.send("PUT", "/api/v1/packs/base/1.0.0/yank", token, b"").is(204);
+        server.send("DELETE", "/api/v1/packs/base/1.0.0/yank", token, b"").is(204);
+    }
+    server.send("PUT", "/api/v1/packs/base/owners/eve", token, b"").is(204);
+
+    // Of a pack, newest first also within a second, with what each was done by and to.
+    let all = events(server, "packs/base/audit", &ada);
+    let yanks = ["unyank", "yank", "unyank", "yank", "unyank", "yank"];
+    assert_eq!(words(&all), [&["owner-add"], &yanks[..], &["publish-refused", "publish"]].concat(), "{all:?}");
+    assert_eq!(all[0]["detail"], "eve");
+    assert_eq!((&all[1]["version"], &all[7]["detail"]), (&json!("1.0.0"), &json!("version")));
+    for event in &all {
+        let of = [&event["login"], &event["token"], &event["address"], &event["subject"]];
+        assert_eq!(of, [&json!("ada"), &json!(id), &json!("127.0.0.1"), &json!("base")], "{event}");
+    }
+    let shown = json!(all).to_string();
+    assert!(!shown.contains(token) && !shown.contains("exo_"), "{shown}");
+    assert_eq!(events(server, "packs/base/audit", &eve).len(), all.len(), "owners read it");
+    assert_eq!(events(server, "packs/base/audit", &root).len(), all.len());
+    server.send("GET", "/api/v1/packs/base/audit", &server.account("dan"), b"").is(403);
+
+    // Of an account, for itself.
+    let wrong = json!({ "login": "ada", "password": "a wrong password" });
+    server.post("/api/v1/login", "", &wrong).is(401);
+    server.post("/api/v1/login", "", &json!({ "login": "nobody", "password": PASSWORD })).is(401);
+    server.send("POST", "/api/v1/logout", &server.login("ada"), b"").is(204);
+    server.send("DELETE", &format!("/api/v1/tokens/{id}"), &ada, b"").is(204);
+    let own = events(server, "account/audit", &ada);
+    assert_eq!(&words(&own)[..5], ["token-end", "logout", "login", "login-refused", "owner-add"], "{own:?}");
+    assert_eq!(&words(&own)[own.len() - 3..], ["token", "login", "account-add"], "{own:?}");
+    assert_eq!((&own[0]["subject"], &own[0]["detail"]), (&json!("ci"), &json!(id)));
+    assert!(own[own.len() - 1]["address"].is_null(), "it was made on the command line");
+    assert_eq!(server.count_rows("SELECT COUNT(*) AS n FROM audit WHERE login = 'nobody'"), 0);
+    server.send("GET", "/api/v1/account/audit", &server.token(&ada, &["owners"], &["*"]), b"").is(403);
+
+    of_an_organisation(server, &ada, &eve);
+    operate_on(server.folder.path(), &server.variables, "doctor", &[]).unwrap();
+    let mut disable = std::process::Command::new(crate::server::program());
+    disable.args(["user", "disable", "eve", "--data"]).arg(server.folder.path());
+    assert!(disable.envs(server.variables.iter().cloned()).status().unwrap().success());
+    assert_eq!(
+        server.count_rows("SELECT COUNT(*) AS n FROM audit WHERE login = 'eve' AND action = 'account-disable'"),
+        1
+    );
+}
+
+fn of_an_organisation(server: &Server, ada: &str, eve: &str) {
+    server.send("PUT", "/api/v1/organisations/base", ada, b"").is(201);
+    server.send("GET", "/api/v1/organisations/base/audit", eve, b"").is(403);
+    server.send("GET", "/api/v1/organisations/none/audit", eve, b"").is(404);
+    server.send("PUT", "/api/v1/organisations/base/members/eve", ada, br#"{"role": "publisher"}"#).is(204);
+    let told = events(server, "organisations/base/audit", eve);
+    assert_eq!(&words(&told)[..2], ["member-add", "organisation"], "{told:?}");
+    assert_eq!(told[0]["detail"], "eve publisher");
+}
+
+#[test]
+fn the_audit_log_tells_those_whom_it_concerns() {
+    is_told(&Server::start());
+}
+
+#[test]
+fn the_audit_log_on_postgres() {
+    let cluster = crate::postgres::Cluster::start();
+    is_told(&Server::start_on(std::sync::Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
+}
+
+#[test]
+fn pages_show_what_was_done_lately() {
+    let server = Server::start();
+    let ada = server.account("ada");
+    assert_eq!(server.publish(&ada, &[Pack::new("base", "1.0.0")])["state"], "published");
+    server.send("PUT", "/api/v1/packs/base/1.0.0/yank", &ada, b"").is(204);
+    server.send("PUT", "/api/v1/organisations/lab", &ada, b"").is(201);
+    let cookie = sign_in(&server, "ada");
+    let security = text(&with_cookie(&server, "/account/security", &cookie).is(200));
+    let manage = text(&with_cookie(&server, "/packs/base/manage", &cookie).is(200));
+    let lab = text(&with_cookie(&server, "/organisations/lab", &cookie).is(200));
+    for (page, said) in [
+        (&security, "Somebody signed in"),
+        (&security, "from 127.0.0.1"),
+        (&manage, "base 1.0.0 was yanked by ada"),
+        (&lab, "The organisation @lab was made by ada"),
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    assert!(!text(&server.get("/organisations/lab").is(200)).contains("was made by"), "others are not told");
+}
