@@ -178,6 +178,38 @@ pub(crate) fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}-{unique}.exo-tmp", std::process::id()))
 }
 
+/// Removes from a folder what processes that were killed left under names of [`beside`]. What cannot be removed stays: it is in nobody's way.
+pub(crate) fn sweep(folder: &Path) {
+    // Without this, nobody can tell whether a process still works on its file.
+    let processes = Path::new("/proc");
+    if !processes.join("self").exists() {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if owner_of(&name).is_some_and(|process| !processes.join(process).exists()) {
+            let path = entry.path();
+            let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        }
+    }
+}
+
+/// Writes a file that a command was asked for, and tidies up beside it.
+pub(crate) fn write_output(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    if let Some(folder) = path.parent() {
+        sweep(folder);
+    }
+    write_atomic(path, bytes)
+}
+
+/// The number of the process that made a name of [`beside`].
+fn owner_of(name: &str) -> Option<&str> {
+    let (rest, counter) = name.strip_prefix('.')?.strip_suffix(".exo-tmp")?.rsplit_once('-')?;
+    let process = rest.rsplit_once('.')?.1;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(counter) && is_number(process)).then_some(process)
+}
+
 /// Replaces a file: readers see the old content or the new one, also when the process is killed.
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> Outcome<()> {
     replace(path, bytes, PUBLIC)
@@ -262,6 +294,23 @@ mod tests {
         write_atomic(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(files_below(folder.path()).unwrap(), ["a"]);
+    }
+
+    #[test]
+    fn only_what_dead_processes_left_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = beside(&folder.path().join("a"));
+        // No process has a number this high.
+        let dead = format!(".a.{}-0.exo-tmp", u32::MAX);
+        fs::write(&own, "mine").unwrap();
+        fs::create_dir(folder.path().join(&dead)).unwrap();
+        fs::write(folder.path().join(&dead).join("x"), "").unwrap();
+        for kept in [".a.4294967295-0.exo-new", "a.4294967295-0.exo-tmp", ".a.x-0.exo-tmp", ".4294967295-0.exo-tmp"] {
+            fs::write(folder.path().join(kept), "").unwrap();
+        }
+        sweep(folder.path());
+        assert!(own.exists() && !folder.path().join(dead).exists());
+        assert_eq!(files_below(folder.path()).unwrap().len(), 5);
     }
 
     #[test]

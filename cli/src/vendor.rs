@@ -93,6 +93,9 @@ pub(crate) fn write(folder: &Path, instances: &[Instance]) -> Outcome<usize> {
         return Err(Failure::refused(format!("`{}` holds something else than vendored packs", folder.display()))
             .hint("name another folder: `exo vendor DIR`"));
     }
+    if let Some(parent) = folder.parent() {
+        filesystem::sweep(parent);
+    }
     let fresh = filesystem::beside(folder);
     let made = write_all(&fresh, instances);
     let number = match made {

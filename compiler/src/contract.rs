@@ -1,5 +1,6 @@
 //! What is asked of a compilation and what it answers: limits, reports, kernels, tests.
 
+pub use crate::codegen::timing::TimingProtocol;
 use crate::diagnostic::Diagnostic;
 pub use crate::loop_ir::Waiver;
 use crate::source::ModuleId;
@@ -131,20 +132,6 @@ pub struct KernelOutput {
     pub cc_features: Vec<String>,
     /// `gcc` or `clang` where the target needs that one; empty for any.
     pub cc_compiler: String,
-}
-
-/// How a kernel is timed: rounds, each of which times one batch of calls of the kernel and one of its algorithm.
-#[derive(Clone, Debug)]
-pub struct TimingProtocol {
-    /// Rounds that are made however long they take.
-    pub least_rounds: u32,
-    pub most_rounds: u32,
-    /// Time after which no further round begins, in seconds.
-    pub seconds: f64,
-    /// A batch has so many calls that it takes at least this, in microseconds, so that the clock's own steps do not count,
-    pub batch_microseconds: u32,
-    /// but not more calls than this: data is put back between batches only.
-    pub most_calls: u32,
 }
 
 /// What times a kernel beside its algorithm.

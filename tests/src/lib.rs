@@ -2,6 +2,7 @@
 
 pub mod command_line;
 pub mod exo;
+pub mod faults;
 pub mod fuzz;
 pub mod growth;
 pub mod measure;

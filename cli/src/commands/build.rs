@@ -161,12 +161,15 @@ fn write(ready: &Ready, built: &[(&Job, KernelOutput)], emit: &[Emit], toolchain
     let root = ready.project.root();
     let mut paths = Vec::new();
     for (job, _, files) in &written {
-        filesystem::create_directory(&ready.project.layout.build().join(&job.folder))?;
+        let folder = ready.project.layout.build().join(&job.folder);
+        filesystem::create_directory(&folder)?;
+        filesystem::sweep(&folder);
         for file in files {
             filesystem::write_atomic(&root.join(&file.path), &file.content)?;
             paths.push(file.path.clone());
         }
     }
+    filesystem::sweep(&ready.project.layout.build());
     // Last, so that a manifest never tells of files that are not there yet.
     filesystem::write_atomic(&ready.project.layout.build().join("manifest.json"), manifest.as_bytes())?;
     paths.push("build/manifest.json".to_string());

@@ -59,6 +59,7 @@ pub(super) fn run(arguments: &Cc, settings: &Settings, terminal: &Terminal) -> O
     let depfile = depfile(&[shown(&c_name), shown(&header)], &sources);
     let target = settings.directory.join(&folder);
     filesystem::create_directory(&target)?;
+    filesystem::sweep(&target);
     for (name, text) in names.iter().zip([&compiled.c, &compiled.header, &depfile]) {
         filesystem::write_atomic(&target.join(name), text.as_bytes())?;
     }

@@ -29,6 +29,7 @@ pub(super) fn run(arguments: &New, settings: &Settings, terminal: &Terminal) -> 
             .hint("take another name, or run `exo init` in that folder"));
     }
     // Made beside the place and moved there, so that an interrupted run leaves no half of a project.
+    filesystem::sweep(&settings.directory);
     let temporary = filesystem::beside(&folder);
     let made = make(&temporary, &templates::files(&name, arguments.kind, false))
         .and_then(|()| filesystem::rename(&temporary, &folder));

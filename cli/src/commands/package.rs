@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &Package, settings: &Settings, terminal: &Terminal)
     };
     filesystem::create_directory(&folder)?;
     let path = folder.join(packed.file_name());
-    filesystem::write_atomic(&path, &packed.archive.bytes)?;
+    filesystem::write_output(&path, &packed.archive.bytes)?;
     terminal.answer(|| text(&packed, &verdict, &path), || json(&packed, Some(&verdict), Some(&path)));
     Ok(Exit::Done)
 }

@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &Show, settings: &Settings, terminal: &Terminal) ->
         let pack = &ready.project.manifest.pack;
         let pack = format!("{} {}", pack.name.value, pack.version.value);
         let page = trace_page::page(&Subject { pack, kernel: &arguments.kernel, target: &job.target }, &steps);
-        filesystem::write_atomic(&settings.directory.join(file), page.as_bytes())?;
+        filesystem::write_output(&settings.directory.join(file), page.as_bytes())?;
         let (file, made) = (file.display().to_string(), steps.len().saturating_sub(1));
         terminal.answer(
             || format!("{file}\n"),

@@ -44,7 +44,7 @@ pub(super) fn bundle(arguments: &Bundle, settings: &Settings, terminal: &Termina
         Some(given) => settings.directory.join(given),
         None => settings.directory.join(format!("{}-{}.exo-bundle", pack.name.value.base(), pack.version.value)),
     };
-    filesystem::write_atomic(&path, &bytes)?;
+    filesystem::write_output(&path, &bytes)?;
     terminal.answer(
         || {
             format!(

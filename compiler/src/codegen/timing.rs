@@ -4,10 +4,23 @@ use std::sync::Arc;
 
 use crate::codegen::unit::WindowStruct;
 use crate::codegen::usage::Usage;
-use crate::contract::TimingProtocol;
 use crate::hardware::precision::Precision;
 use crate::interpret::frame::{ControlValue, dense_strides};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
+
+/// How a kernel is timed: rounds, each of which times one batch of calls of the kernel and one of its algorithm.
+#[derive(Clone, Debug)]
+pub struct TimingProtocol {
+    /// Rounds that are made however long they take.
+    pub least_rounds: u32,
+    pub most_rounds: u32,
+    /// Time after which no further round begins, in seconds.
+    pub seconds: f64,
+    /// A batch has so many calls that it takes at least this, in microseconds, so that the clock's own steps do not count,
+    pub batch_microseconds: u32,
+    /// but not more calls than this: data is put back between batches only.
+    pub most_calls: u32,
+}
 
 /// One argument of a call, with its value or its extents.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,18 +3,16 @@
 //! The faults come from a library that is loaded into the server before all others (`faults/shim.c`), so that the server has nothing
 //! in it for tests.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::client;
+use crate::server::{Pack, Server};
 use exo_index::registry::note::Note;
 use exo_index::registry::pointer::Pointer;
+use exo_tests::faults::Faults;
 use serde_json::json;
-use tempfile::TempDir;
-
-use crate::client;
-use crate::server::{Pack, Server, Variables};
 
 /// Changes after which a publish must have come to its end; far more than any makes.
 const MANY: u32 = 600;
@@ -22,34 +20,22 @@ const MANY: u32 = 600;
 /// A server whose machine can be made to fail.
 struct Faulty {
     server: Server,
-    faults: PathBuf,
-    /// Where the library and the switches are.
-    _folder: TempDir,
+    faults: Faults,
 }
 
 impl Faulty {
     fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (shim, faults) = (folder.path().join("shim.so"), folder.path().join("faults"));
-        std::fs::create_dir(&faults).unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/registry/faults/shim.c");
-        let built =
-            Command::new("gcc").args(["-O1", "-shared", "-fPIC", "-o"]).arg(&shim).arg(source).status().unwrap();
-        assert!(built.success());
-        let variables: Variables = vec![
-            ("LD_PRELOAD".to_owned(), shim.to_str().unwrap().to_owned()),
-            ("FAULT_DIR".to_owned(), faults.to_str().unwrap().to_owned()),
-        ];
-        let server = Server::start_on(Arc::new(tempfile::tempdir().unwrap()), variables);
-        Self { server, faults, _folder: folder }
+        let faults = Faults::new();
+        let server = Server::start_on(Arc::new(tempfile::tempdir().unwrap()), faults.variables());
+        Self { server, faults }
     }
 
     fn set(&self, fault: &str, value: i64) {
-        std::fs::write(self.faults.join(fault), value.to_string()).unwrap();
+        self.faults.set(fault, value);
     }
 
     fn clear(&self, fault: &str) {
-        let _ = std::fs::remove_file(self.faults.join(fault));
+        self.faults.clear(fault);
     }
 
     /// The server again, after it was ended by whomever.

@@ -13,6 +13,7 @@ mod contract;
 mod description;
 mod faults;
 mod guarding;
+mod interruptions;
 mod mirroring;
 mod operations;
 mod organisations;
