@@ -84,6 +84,9 @@ enum Lasting {
     Passing,
 }
 
+/// What a savepoint would be taken back by is small, and needs no file.
+const TEMPORARY: &str = "PRAGMA temp_store = MEMORY";
+
 /// Connects to the database.
 async fn connect(url: Option<&str>, data: &Path, lasting: Lasting) -> Result<AnyPool, Failure> {
     sqlx::any::install_default_drivers();
@@ -99,10 +102,10 @@ async fn connect(url: Option<&str>, data: &Path, lasting: Lasting) -> Result<Any
     let settings: &[&str] = match (sqlite, lasting) {
         // What was answered is not lost when the power is: clients remember the newest pointer they saw.
         (true, Lasting::Forever) => {
-            &["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA busy_timeout = 20000"]
+            &["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA busy_timeout = 20000", TEMPORARY]
         }
         (true, Lasting::Passing) => {
-            &["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA busy_timeout = 20000"]
+            &["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA busy_timeout = 20000", TEMPORARY]
         }
         (false, Lasting::Forever) => &[],
         (false, Lasting::Passing) => &["SET synchronous_commit = off"],

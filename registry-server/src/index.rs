@@ -5,6 +5,7 @@
 //! the rows to be shown by whoever looks next.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 
 use exo_index::digest::Sha256;
 use exo_index::name::PackName;
@@ -33,7 +34,7 @@ use crate::tiles::computed;
 const POINTER_LIFE: i64 = 7 * 86_400;
 
 /// Clocks of replicas may differ by this, in seconds.
-const CLOCK_SLACK: i64 = 60;
+pub(crate) const CLOCK_SLACK: i64 = 60;
 
 /// Files that are read at the same time.
 const READS: usize = 8;
@@ -104,23 +105,35 @@ pub(crate) async fn write(registry: &Registry, rows: &mut Rows, change: Change, 
 /// A directory has no conditional write, so the turn is taken: of two replicas that show different pointers the later
 /// one in writing must not be the older one, which clients would take for a rollback.
 pub(crate) async fn show_latest(registry: &Registry) -> Result<(), Failure> {
-    let mut rows = registry.rows.acquire().await?;
-    let (_, version) = signed_pointer(&mut rows).await?;
-    drop(rows);
+    let version = decided(&registry.rows).await?;
     if registry.blobs.get(layout::LATEST).await?.is_some_and(|shown| is_at_least(&shown, version)) {
         return Ok(());
     }
-    // The turn changes nothing that would have to last.
-    let mut turn = database::turn(&registry.passing).await?;
-    let (note, version) = signed_pointer(&mut turn).await?;
-    registry.blobs.replace(layout::LATEST, note.as_bytes(), |shown| is_at_least(shown, version)).await?;
-    Ok(turn.commit().await?)
+    show_decided(registry).await
 }
 
-/// The newest pointer of the rows, as a note, and its version.
-async fn signed_pointer(rows: &mut sqlx::AnyConnection) -> Result<(String, u64), Failure> {
-    let row = sqlx::query("SELECT note, pointer FROM state WHERE id = 1").fetch_one(rows).await?;
-    Ok((row.try_get("note")?, unsigned(row.try_get("pointer")?)))
+/// The same, for who knows that there is a pointer to be shown.
+pub(crate) async fn show_decided(registry: &Registry) -> Result<(), Failure> {
+    // The turn changes nothing: neither does it have to last, nor is there anything new in the rows for those who look for turns.
+    let mut turn = registry.passing.begin().await?;
+    let row = sqlx::query("UPDATE state SET turns = turns WHERE id = 1 RETURNING note, pointer");
+    let row = row.fetch_one(&mut *turn).await?;
+    let (note, version) = (row.try_get::<String, _>("note")?, unsigned(row.try_get("pointer")?));
+    registry.blobs.replace(layout::LATEST, note.as_bytes(), |shown| is_at_least(shown, version)).await?;
+    turn.commit().await?;
+    registry.shown.fetch_max(version, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Whether this process has seen to it that a pointer, or a newer one, is shown.
+pub(crate) fn has_shown(registry: &Registry, version: u64) -> bool {
+    registry.shown.load(Ordering::Relaxed) >= version
+}
+
+/// The version of the newest pointer of the rows.
+async fn decided(rows: &sqlx::AnyPool) -> Result<u64, Failure> {
+    let row = sqlx::query("SELECT pointer FROM state WHERE id = 1").fetch_one(rows).await?;
+    Ok(unsigned(row.try_get("pointer")?))
 }
 
 /// Whether a note holds a pointer of this version or a newer one.
@@ -183,8 +196,11 @@ async fn write_shards(
 ) -> Result<Sha256, Failure> {
     let mut shards = BTreeMap::new();
     for name in changed {
-        let found = shard(rows, name).await?;
-        let found = found.ok_or_else(|| Failure::new(format!("`{name}` changed, but has no row")))?;
+        let Some(found) = shard(rows, name).await? else {
+            // It was deleted; its bucket is written without it.
+            shards.insert(name.clone(), None);
+            continue;
+        };
         let (digest, object) = build::shard_object(&found)?;
         files.push((object.path, object.bytes));
         sqlx::query("UPDATE packs SET shard = $1 WHERE name = $2")
@@ -192,7 +208,7 @@ async fn write_shards(
             .bind(name.as_str().to_owned())
             .execute(&mut **rows)
             .await?;
-        shards.insert(name.clone(), digest);
+        shards.insert(name.clone(), Some(digest));
     }
     let served = match before {
         Some(digest) => buckets(registry, &digest, &shards).await?,
@@ -221,7 +237,7 @@ async fn all_shards(rows: &mut Rows) -> Result<BTreeMap<PackName, Sha256>, Failu
 async fn buckets(
     registry: &Registry,
     snapshot: &Sha256,
-    changed: &BTreeMap<PackName, Sha256>,
+    changed: &BTreeMap<PackName, Option<Sha256>>,
 ) -> Result<Option<(Snapshot, BTreeMap<u8, Bucket>)>, Failure> {
     let whole = |bytes: Option<Vec<u8>>, digest: &Sha256| bytes.filter(|bytes| Sha256::of(bytes) == *digest);
     let Some(bytes) = whole(registry.blobs.get(&layout::snapshot(snapshot)).await?, snapshot) else {

@@ -11,14 +11,17 @@ mod chance;
 mod changes;
 mod client_address;
 mod configuration;
+mod connections;
 mod contents;
 mod database;
+mod deletion;
 mod difference;
 mod error;
 mod failure;
 mod index;
 mod kept;
 mod keys;
+mod limits;
 mod membership;
 mod mirror;
 mod operations;
@@ -82,6 +85,7 @@ fn keep_private(command: &Command) {
         | Command::VerifyAll(_)
         | Command::Backup(_)
         | Command::Restore(_)
+        | Command::Purge(_)
         | Command::RotateKeys(_) => false,
     };
     if !for_others {
@@ -100,6 +104,7 @@ async fn run(command: &Command) -> Result<(), Failure> {
         Command::Mirror(arguments) => mirror::mirror(arguments).await,
         Command::Backup(arguments) => backup::backup(arguments).await,
         Command::Restore(arguments) => backup::restore(arguments).await,
+        Command::Purge(arguments) => operations::purge(arguments).await,
         Command::RotateKeys(arguments) => rotation::rotate(arguments).await,
     }
 }

@@ -13,6 +13,7 @@ use crate::chance;
 use crate::changes;
 use crate::database::{self, Rows};
 use crate::error::ApiError;
+use crate::limits::{self, Kind};
 use crate::organisations::{self, Role};
 use crate::scopes;
 use crate::second_factor;
@@ -43,6 +44,7 @@ async fn conclude(
 /// The name is none or taken, or others own packs in its scope.
 pub(crate) async fn create(service: &Service, caller: &Caller, name: &str) -> Result<(), ApiError> {
     caller.must_be_session()?;
+    limits::of_account(&service.registry.rows, Kind::Organisations, &caller.login).await?;
     let Ok(example) = PackName::parse(&format!("@{name}/pack")) else {
         return Err(ApiError::malformed(format!("`{name}` can be no scope"))
             .hint("an organisation's name begins with a letter and is of a-z, 0-9 and `-`"));
@@ -80,6 +82,7 @@ pub(crate) async fn may_change(rows: &mut sqlx::AnyConnection, caller: &Caller, 
 /// Takes the lock for a change of who is a member; only owners come here, and who leaves by themselves.
 async fn change(service: &Service, caller: &Caller, name: &str, leaves: bool) -> Result<Rows, ApiError> {
     caller.must_be_session()?;
+    limits::of_account(&service.registry.rows, Kind::Organisations, &caller.login).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
     if !organisations::exists(&mut turn, name).await? {
         return Err(absent(name));

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use exo_index::archive::{self, Limits};
 use exo_index::candidates::Span;
 use exo_index::digest::Sha256;
+use exo_index::name::PackName;
 use exo_index::registry::layout;
 use exo_index::registry::log::hash::Frontier;
 use exo_index::registry::log::tile::Tile;
@@ -15,13 +16,15 @@ use exo_index::registry::root::Root;
 use exo_index::registry::shard::Shard;
 use exo_index::registry::snapshot::{Bucket, Snapshot};
 use exo_index::registry::verdict::Verdict;
+use exo_index::version::Version;
 use sqlx::Row as _;
 
 use crate::accounts::{self, Refused};
 use crate::audit;
 use crate::chance;
-use crate::configuration::{Export, Init, Place, User};
+use crate::configuration::{Export, Init, Place, Purge, User};
 use crate::database;
+use crate::deletion;
 use crate::failure::{Failure, counted};
 use crate::index;
 use crate::quarantine;
@@ -109,6 +112,22 @@ async fn list(place: &Place) -> Result<(), Failure> {
             mark("factor", "second-factor")?,
             mark("disabled", "disabled")?
         );
+    }
+    Ok(())
+}
+
+/// Deletes a version or a pack.
+pub(crate) async fn purge(arguments: &Purge) -> Result<(), Failure> {
+    let registry = Registry::examine(&arguments.place).await?;
+    // A scope begins with `@` too.
+    let (name, version) = match arguments.what.rsplit_once('@') {
+        Some((name, version)) if !name.is_empty() => (PackName::parse(name)?, Some(Version::parse(version)?)),
+        Some(_) | None => (PackName::parse(&arguments.what)?, None),
+    };
+    let gone = deletion::purge(&registry, &name, version.as_ref(), &arguments.reason).await;
+    let gone = gone.map_err(|refused| Failure::new(refused.message))?;
+    for version in &gone {
+        println!("deleted {name} {version}");
     }
     Ok(())
 }

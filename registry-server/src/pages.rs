@@ -106,6 +106,15 @@ async fn nowhere(uri: Uri, headers: HeaderMap) -> Response {
     if page { PageError::from(error).into_response() } else { error.into_response() }
 }
 
+/// A page for who is refused before it is known who that is.
+pub(crate) fn refused(service: &Service, error: ApiError) -> Response {
+    let mut response = PageError::from(error).into_response();
+    if let Some(trouble) = Trouble::of(&mut response) {
+        response = trouble.page(&Frame::bare(service));
+    }
+    dressed(response)
+}
+
 /// Finds out who visits, renders what went wrong, and adds the headers of all pages.
 async fn dress(State(service): State<Service>, mut request: Request, next: Next) -> Response {
     let visitor = Visitor::recognise(&service, request.headers()).await;
@@ -120,6 +129,11 @@ async fn dress(State(service): State<Service>, mut request: Request, next: Next)
     if let Some(trouble) = Trouble::of(&mut response) {
         response = trouble.page(&frame);
     }
+    dressed(response)
+}
+
+/// The answer with the headers of all pages.
+fn dressed(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));

@@ -16,9 +16,11 @@ use tower_http::timeout::TimeoutLayer;
 use crate::accounts;
 use crate::api;
 use crate::configuration::Serve;
+use crate::connections;
 use crate::failure::Failure;
 use crate::index;
 use crate::kept::Kept;
+use crate::limits::{self, Visits};
 use crate::pages;
 use crate::pruning::Pruner;
 use crate::publish::bundled::Bundled;
@@ -63,6 +65,10 @@ pub(crate) struct Service {
     pub(crate) open_sign_up: bool,
     /// Whether the proxy before this server says where requests come from.
     pub(crate) behind_proxy: bool,
+    /// What an address may ask for in a minute without saying who it is; 0 for no end.
+    pub(crate) most_anonymous: i64,
+    /// What addresses asked for.
+    pub(crate) visits: Visits,
     /// Told when a publish waits for the worker.
     pub(crate) wake: Arc<Notify>,
     /// What happened, by kind.
@@ -124,6 +130,8 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         table: Table::default(),
         open_sign_up,
         behind_proxy,
+        most_anonymous: arguments.anonymous_limit,
+        visits: Visits::default(),
         wake: Arc::default(),
         counters,
         durations,
@@ -147,8 +155,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     ];
     let ending = Arc::new(Notify::new());
     let (told, ends) = (ending.clone(), service.ends.clone());
-    let routes = router(service).into_make_service_with_connect_info::<SocketAddr>();
-    let server = axum::serve(listener, routes).with_graceful_shutdown(async move {
+    let server = connections::serve(listener, router(service), async move {
         end_signal().await;
         ends.end();
         told.notify_one();
@@ -158,7 +165,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         tokio::time::sleep(LAST_WORDS).await;
     };
     tokio::select! {
-        result = server => result?,
+        () = server => {}
         () = late => tracing::warn!("some requests did not end in time"),
     }
     background.iter().for_each(|work| work.abort());
@@ -173,6 +180,7 @@ pub(crate) fn router(service: Service) -> Router {
         .layer(DefaultBodyLimit::max(api::LARGEST_BODY))
         .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::REQUEST_TIMEOUT, Duration::from_secs(60)))
         .layer(from_fn(api::refusals::uniform))
+        .layer(from_fn_with_state(service.clone(), limits::throttled))
         .layer(from_fn_with_state(behind_proxy, request::identified))
         .with_state(service)
 }

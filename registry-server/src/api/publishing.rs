@@ -13,10 +13,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{pack_name, version};
-use crate::access::{self, Caller, Right};
+use crate::access::{Caller, Right};
 use crate::chance::{self, signed};
 use crate::error::ApiError;
 use crate::index;
+use crate::limits::{self, Kind};
 use crate::publish::admission;
 use crate::publish::declaration::{Declared, Publish, State as Stage, load};
 use crate::publish::{waiting, worker};
@@ -26,9 +27,6 @@ use crate::service::Service;
 
 /// Packs in one publish.
 const MOST_PACKS: usize = 256;
-
-/// Publishes begun by one account in one minute.
-const PUBLISHES: i64 = 120;
 
 /// Seconds that an answer is held back at most: proxies on the way give up on one after a minute.
 const LONGEST_WAIT: u64 = 30;
@@ -99,7 +97,7 @@ pub(super) async fn prepare(
     let declared = body.declared()?;
     // A publish that a power cut takes before it was committed is begun again by its author.
     let passing = &service.registry.passing;
-    access::limit(passing, &format!("publish {}", caller.login), PUBLISHES).await?;
+    limits::of_account(passing, Kind::Publish, &caller.login).await?;
     may_publish(&service, &caller, &declared).await?;
     let id = chance::id()?;
     let mut new = passing.begin().await?;
@@ -218,10 +216,6 @@ pub(super) async fn state(
 
 /// What is said of a publish.
 async fn told(service: &Service, publish: &Publish) -> Result<Value, ApiError> {
-    if publish.state == Stage::Published {
-        // The rows come first: whoever reads "published" here finds the packs in the index.
-        index::show_latest(&service.registry).await?;
-    }
     let mut answer: Value = if publish.result.is_empty() {
         let packs: Vec<Value> = publish
             .packs
@@ -232,6 +226,12 @@ async fn told(service: &Service, publish: &Publish) -> Result<Value, ApiError> {
     } else {
         serde_json::from_str(&publish.result)?
     };
+    let shown =
+        answer.get("pointer").and_then(Value::as_u64).map(|version| index::has_shown(&service.registry, version));
+    if publish.state == Stage::Published && shown != Some(true) {
+        // The rows come first: whoever reads "published" here finds the packs in the index.
+        index::show_latest(&service.registry).await?;
+    }
     if let Some(answer) = answer.as_object_mut() {
         answer.insert("state".to_owned(), json!(publish.state.as_str()));
     }

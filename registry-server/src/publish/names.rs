@@ -9,7 +9,9 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::admission;
 use super::bundled::Bundled;
+use crate::chance;
 use crate::failure::Failure;
+use crate::index::CLOCK_SLACK;
 
 /// The names, which all requests share.
 #[derive(Clone, Default)]
@@ -80,8 +82,10 @@ impl Names {
 
     async fn read(&self, rows: &mut AnyConnection, view: View) -> Result<MutexGuard<'_, Read>, Failure> {
         let mut read = self.read.lock().await;
-        // Packs that came in the same second may have been read, or not.
-        let newer = sqlx::query("SELECT name, updated FROM packs WHERE updated >= $1").bind(read.updated);
+        // Packs that came in the same second may have been read, or not. Where the newest pack was deleted, and a clock that was ahead had
+        // dated it, others come before it.
+        let since = read.updated.min(chance::now()? - CLOCK_SLACK);
+        let newer = sqlx::query("SELECT name, updated FROM packs WHERE updated >= $1").bind(since);
         let newer = newer.fetch_all(rows).await?;
         let mut names = Vec::with_capacity(newer.len());
         let mut updated = read.updated;

@@ -172,7 +172,7 @@ async fn admit_all(service: &Service, mut rows: Rows, ready: &[Ready]) -> Result
     }
     rows.commit().await?;
     if visible {
-        index::show_latest(registry).await?;
+        index::show_decided(registry).await?;
     }
     Ok(became)
 }
