@@ -5,7 +5,6 @@
 //! the rows to be shown by whoever looks next.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
 
 use exo_index::digest::Sha256;
 use exo_index::name::PackName;
@@ -120,14 +119,7 @@ pub(crate) async fn show_decided(registry: &Registry) -> Result<(), Failure> {
     let row = row.fetch_one(&mut *turn).await?;
     let (note, version) = (row.try_get::<String, _>("note")?, unsigned(row.try_get("pointer")?));
     registry.blobs.replace(layout::LATEST, note.as_bytes(), |shown| is_at_least(shown, version)).await?;
-    turn.commit().await?;
-    registry.shown.fetch_max(version, Ordering::Relaxed);
-    Ok(())
-}
-
-/// Whether this process has seen to it that a pointer, or a newer one, is shown.
-pub(crate) fn has_shown(registry: &Registry, version: u64) -> bool {
-    registry.shown.load(Ordering::Relaxed) >= version
+    Ok(turn.commit().await?)
 }
 
 /// The version of the newest pointer of the rows.

@@ -1,8 +1,6 @@
 //! The registry as a whole: rows, files and keys, and how an empty one is set up.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use exo_index::registry::envelope::Envelope;
 use exo_index::registry::keys::SecretKey;
@@ -37,8 +35,6 @@ pub(crate) struct Registry {
     pub(crate) origin: String,
     /// The number of the root that names `keys`.
     pub(crate) root: u64,
-    /// The newest pointer that this process knows to be shown.
-    pub(crate) shown: Arc<AtomicU64>,
 }
 
 impl Registry {
@@ -74,8 +70,7 @@ impl Registry {
         let keys = Keys::open(&place.data)?;
         let sealer = Sealer::open(&rows, &place.data).await?;
         let data = place.data.clone();
-        let mut registry =
-            Self { rows, passing, blobs, keys, sealer, data, origin: String::new(), root: 0, shown: Arc::default() };
+        let mut registry = Self { rows, passing, blobs, keys, sealer, data, origin: String::new(), root: 0 };
         registry.set_up(origin).await?;
         registry.settle_keys().await?;
         Ok(registry)
