@@ -1,5 +1,8 @@
 //! The registry server `exo-registry`.
 
+#[macro_use]
+mod output;
+
 mod access;
 mod accounts;
 mod advisories;

@@ -53,7 +53,7 @@ pub(crate) async fn rotate(arguments: &RotateKeys) -> Result<(), Failure> {
     turn.commit().await?;
     Keys::take_over(&registry.data)?;
     index::show_latest(&rotated).await?;
-    println!("root {} names the new keys; restart servers, and copy `keys/` to other machines", root.version);
+    say!("root {} names the new keys; restart servers, and copy `keys/` to other machines", root.version);
     Ok(())
 }
 

@@ -139,13 +139,13 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let listener = TcpListener::bind(arguments.listen).await.map_err(|error| no_address(arguments.listen, &error))?;
     let address = listener.local_addr()?;
     if let Some(code) = accounts::first_code(&service.registry.rows).await? {
-        println!("one-time code for the first account (an administrator's): {code}");
-        println!("  make it at http://{address}/sign-up?code={code}");
-        println!(
+        say!("one-time code for the first account (an administrator's): {code}");
+        say!("  make it at http://{address}/sign-up?code={code}");
+        say!(
             "  or: curl http://{address}/api/v1/accounts -H 'content-type: application/json' -d '{{\"login\": \"…\", \"password\": \"…\", \"code\": \"{code}\"}}'"
         );
     }
-    println!("listening on http://{address}");
+    say!("listening on http://{address}");
     let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_WORKERS));
     let background = [
         tokio::spawn(worker::run(service.clone(), workers)),

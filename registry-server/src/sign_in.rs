@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use exo_index::registry::look_alike;
 
 use crate::access;
 use crate::accounts::{self, Refused, SHORTEST_PASSWORD, is_login};
@@ -54,6 +55,11 @@ pub(crate) async fn sign_up(service: &Service, from: &ClientAddress, new: NewAcc
     }
     if !accounts::is_password(&new.password) {
         return Err(bad_password());
+    }
+    // Who runs the registry calls accounts what they like.
+    if new.code.is_none() && (look_alike::is_reserved_scope(&new.login) || service.bundled.has(&new.login)) {
+        return Err(ApiError::malformed(format!("the login `{}` is reserved", new.login))
+            .hint("it would speak for exo, for a pack that comes with it, or for the registry: choose another"));
     }
     let administrator = match new.code {
         Some(code) => {

@@ -47,6 +47,9 @@ const RESERVED: &[&str] = &[
     "workspace",
 ];
 
+/// What comes with the program: as packs they are bundled, and as scopes they would speak for it.
+const RESERVED_SCOPES: &[&str] = &["exo", "std"];
+
 /// What people add to the name of something to say that it is that thing.
 const AFFIXES: &[&str] = &["exo", "lib", "official", "pack", "packs", "pkg", "real", "rs", "the", "x"];
 
@@ -88,7 +91,15 @@ impl fmt::Display for Likeness {
 
 /// Whether nobody but the registry's administrators may take a name.
 pub fn is_reserved(name: &PackName) -> bool {
-    RESERVED.contains(&name.base()) && name.vendor().is_none() || name.vendor().is_some_and(|v| RESERVED.contains(&v))
+    match name.vendor() {
+        Some(scope) => is_reserved_scope(scope),
+        None => RESERVED.contains(&name.base()),
+    }
+}
+
+/// Whether nobody may call a scope so, nor an account that anybody can make.
+pub fn is_reserved_scope(scope: &str) -> bool {
+    RESERVED.contains(&scope) || RESERVED_SCOPES.contains(&scope)
 }
 
 /// In what way two different names look alike.
@@ -253,9 +264,15 @@ mod tests {
 
     #[test]
     fn reserved_words() {
-        for (name, reserved) in
-            [("official", true), ("@official/neon", true), ("@arm/core", false), ("neon", false), ("registry", true)]
-        {
+        for (name, reserved) in [
+            ("official", true),
+            ("@official/neon", true),
+            ("@exo/neon", true),
+            ("exo-neon", false),
+            ("@arm/core", false),
+            ("neon", false),
+            ("registry", true),
+        ] {
             assert_eq!(is_reserved(&PackName::parse(name).unwrap()), reserved, "{name}");
         }
     }

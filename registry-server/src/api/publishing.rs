@@ -226,8 +226,8 @@ async fn told(service: &Service, publish: &Publish) -> Result<Value, ApiError> {
     } else {
         serde_json::from_str(&publish.result)?
     };
-    if publish.state == Stage::Published {
-        // The rows come first: whoever reads "published" here finds the packs in the index.
+    if matches!(publish.state, Stage::Published | Stage::Refused) {
+        // The rows come first: whoever reads "published" here, or that a version is published already, finds it in the index.
         index::show_latest(&service.registry).await?;
     }
     if let Some(answer) = answer.as_object_mut() {
