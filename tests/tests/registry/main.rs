@@ -37,4 +37,5 @@ mod site;
 mod store;
 mod upgrading;
 mod several;
+mod turns;
 mod verdicts;
