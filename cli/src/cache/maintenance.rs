@@ -110,9 +110,7 @@ pub(crate) fn verify(cache: &Cache, looked_at: &mut dyn FnMut(&Path)) -> Outcome
     }
     for entry in entries(&cache.verdicts())?.into_iter().filter(|path| !is_temporary(path)) {
         let text = filesystem::read_text(&entry).map_err(|failed| failed.message);
-        let read = text.and_then(|text| {
-            serde_json::from_str::<crate::install::verdict::Verdict>(&text).map_err(|error| error.to_string())
-        });
+        let read = text.and_then(|text| crate::install::verdict::check_kept(&text));
         if let Err(reason) = read {
             damage.push(Damage { entry, reason: format!("is not a verdict: {reason}") });
         }

@@ -152,6 +152,14 @@ pub(crate) fn load(cache: &Cache, key: &Key) -> Outcome<Option<Verdict>> {
     Ok(kept.map(|kept| kept.verdict))
 }
 
+/// Whether the text of a file of the cache is a verdict.
+///
+/// # Errors
+/// What it is instead.
+pub(crate) fn check_kept(text: &str) -> Result<(), String> {
+    serde_json::from_str::<Kept>(text).map(|_| ()).map_err(|error| error.to_string())
+}
+
 pub(crate) fn store(cache: &Cache, key: &Key, verdict: &Verdict) -> Outcome<()> {
     let path = cache.verdicts().join(key.name()?);
     let verdict = Verdict { subject: key.subject.clone(), ..verdict.clone() };

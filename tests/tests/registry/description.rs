@@ -61,6 +61,7 @@ fn packs(server: &Server, people: &People) {
         "base/1.0.0/diff/1.1.0",
         "base/owners",
         "base/dependants",
+        "base/compatibility",
         "base/audit",
         "base/badge.svg",
         "base/feed.atom",

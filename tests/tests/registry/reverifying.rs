@@ -50,7 +50,7 @@ fn by<'r>(results: &'r [Value], checker: &str) -> &'r Value {
 fn a_new_checker_looks_at_every_version_and_its_word_is_shown() {
     let mut server = Server::start();
     let session = server.account("ada");
-    let token = server.token(&session, &["publish-new", "publish-update"], &[]);
+    let token = server.token(&session, &["publish-new", "publish-update"], &["*"]);
     server.publish(&token, &[Pack::with("base", "1.0.0", "", CHECKED)]);
     server.publish(&token, &[Pack::with("user", "1.0.0", "base = \"1\"\n", "from base import double\n")]);
     let programs = tempfile::tempdir().unwrap();
