@@ -7,7 +7,7 @@ use crate::audit::Entry;
 use crate::chance::{self, unsigned};
 use crate::database::Rows;
 use crate::error::ApiError;
-use crate::index;
+use crate::index::{self, Change};
 use crate::registry::Registry;
 use crate::service::Service;
 
@@ -41,7 +41,7 @@ pub(crate) async fn write(
     let now = chance::now()?;
     entry.write(&mut turn).await?;
     let leaf = Leaf { event, time: unsigned(now) };
-    index::write(registry, &mut turn, packs, &[leaf], now).await?;
+    index::write(registry, &mut turn, Change::of(packs.iter().cloned(), leaf), now).await?;
     turn.commit().await?;
-    Ok(index::show_latest(registry).await?)
+    Ok(index::show_decided(registry).await?)
 }

@@ -31,6 +31,7 @@ mod mirror;
 mod operations;
 mod organisations;
 mod pages;
+mod parallel;
 mod pruning;
 mod publish;
 mod quarantine;

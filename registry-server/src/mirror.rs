@@ -6,7 +6,6 @@
 
 mod belief;
 mod contents;
-mod parallel;
 mod upstream;
 
 use std::fs::File;

@@ -4,9 +4,13 @@
 //! administrator allows it. Digits are exempt from the rule of one edit where both names have one in that place: `conv1d` and `conv2d`,
 //! `avx2` and `avx5` are different things, not slips.
 
+mod known;
+
 use std::fmt;
 
 use crate::name::PackName;
+
+pub use known::Known;
 
 /// Words that name the language, the program or an authority; a pack of such a name would speak for them.
 const RESERVED: &[&str] = &[
@@ -96,20 +100,6 @@ pub fn is_reserved(name: &PackName) -> bool {
 /// Whether nobody may call a scope so, nor an account that anybody can make.
 pub fn is_reserved_scope(scope: &str) -> bool {
     RESERVED.contains(&scope) || RESERVED_SCOPES.contains(&scope)
-}
-
-/// The first of the known names that a new one could be taken for. A name is not compared with itself, nor with names of its own vendor.
-pub fn resembles<'a>(
-    new: &PackName,
-    known: impl IntoIterator<Item = &'a PackName>,
-) -> Option<(&'a PackName, Likeness)> {
-    known.into_iter().find_map(|other| {
-        let same_vendor = new.vendor().is_some() && new.vendor() == other.vendor();
-        if new == other || same_vendor {
-            return None;
-        }
-        likeness(new, other).map(|likeness| (other, likeness))
-    })
 }
 
 /// In what way two different names look alike.
@@ -218,8 +208,9 @@ mod tests {
     use super::*;
 
     fn how(new: &str, known: &str) -> Option<Likeness> {
-        let known = PackName::parse(known).unwrap();
-        resembles(&PackName::parse(new).unwrap(), [&known]).map(|(_, likeness)| likeness)
+        let mut names = Known::default();
+        names.extend([PackName::parse(known).unwrap()]);
+        names.resembled(&PackName::parse(new).unwrap()).first().map(|(_, likeness)| *likeness)
     }
 
     #[test]

@@ -13,9 +13,9 @@ use exo_index::registry::pointer::Pointer;
 use exo_index::registry::trust::{Refusal, Trust, named_root};
 
 use super::Run;
-use super::parallel::each;
 use crate::chance;
 use crate::failure::Failure;
+use crate::parallel::each;
 use crate::tiles::{Source as _, computed};
 
 /// The largest pointer or root.

@@ -36,4 +36,5 @@ mod site;
 mod store;
 mod upgrading;
 mod several;
+mod turns;
 mod verdicts;
