@@ -236,11 +236,13 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
         // Again under the lock: another publish may have come first.
         reasons.extend(admission::reasons_against(&mut turn, pack, &publish.login, &service.bundled).await?);
         let bump = admission::bump(&mut turn, pack, verified).await?;
-        if let Some((required, raised)) = &bump
+        if let Some((required, raised, before)) = &bump
             && *raised < required.bump
         {
-            let hint = Some("raise `version` in Exo.toml further");
-            reasons.push(diagnostic(&pack.declared, "bump", required.to_string(), hint));
+            let lowest = required.bump.lowest_after(before);
+            let hint =
+                format!("raise `version` in Exo.toml further: {lowest} is the lowest that will do after {before}");
+            reasons.push(diagnostic(&pack.declared, "bump", required.to_string(), Some(&hint)));
         }
         if !reasons.is_empty() {
             continue;
@@ -255,7 +257,7 @@ async fn admit(service: &Service, publish: &Publish, found: &Findings) -> Result
         audit::note_publish(&mut turn, publish, "publish", &pack.declared, "").await?;
         answers.push(json!({
             "name": pack.declared.name.as_str(), "version": pack.declared.version.to_string(),
-            "required_bump": bump.map(|(required, _)| required.bump.as_str()),
+            "required_bump": bump.map(|(required, _, _)| required.bump.as_str()),
             "verdict": (!publish.dry_run).then(|| digest.to_string()), "log": (!publish.dry_run).then_some(position),
         }));
     }
