@@ -229,42 +229,6 @@ impl FromRequestParts<Service> for Caller {
     }
 }
 
-/// Counts a request against a limit for each minute, which all replicas share.
-pub(crate) async fn limit(rows: &AnyPool, subject: &str, most: i64) -> Result<(), ApiError> {
-    if count(rows, subject).await? > most {
-        return Err(ApiError::too_many(format!("more than {most} requests in a minute")).hint("wait a minute"));
-    }
-    Ok(())
-}
-
-/// Counts something; says how often it was counted in this minute.
-///
-/// # Errors
-/// The database cannot be written.
-pub(crate) async fn count(rows: &AnyPool, subject: &str) -> Result<i64, Failure> {
-    let row = sqlx::query("INSERT INTO limits (subject, span, count) VALUES ($1, $2, 1) ON CONFLICT (subject, span) DO UPDATE SET count = limits.count + 1 RETURNING count")
-        .bind(subject.to_owned())
-        .bind(chance::now()? / 60)
-        .fetch_one(rows)
-        .await?;
-    Ok(row.try_get("count")?)
-}
-
-/// How often something was counted in this minute and the one before.
-///
-/// # Errors
-/// The database cannot be read.
-pub(crate) async fn lately(rows: &AnyPool, subject: &str) -> Result<i64, Failure> {
-    let found = sqlx::query(
-        "SELECT CAST(COALESCE(SUM(count), 0) AS BIGINT) AS n FROM limits WHERE subject = $1 AND span >= $2",
-    )
-    .bind(subject.to_owned())
-    .bind(chance::now()? / 60 - 1)
-    .fetch_one(rows)
-    .await?;
-    Ok(found.try_get("n")?)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

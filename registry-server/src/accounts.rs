@@ -161,8 +161,7 @@ pub(crate) async fn first_code(rows: &AnyPool) -> Result<Option<String>, Failure
     if count > 0 {
         return Ok(None);
     }
-    // Only the newest code is good: those printed to earlier logs are not.
-    sqlx::query("DELETE FROM setup_codes").execute(rows).await?;
+    // Those of other replicas, which print theirs at the same time, stay good: the first that is used ends all.
     let code = chance::secret("")?;
     sqlx::query("INSERT INTO setup_codes (hash, administrator, expires) VALUES ($1, 1, $2)")
         .bind(chance::stored(&code))
@@ -172,16 +171,22 @@ pub(crate) async fn first_code(rows: &AnyPool) -> Result<Option<String>, Failure
     Ok(Some(code))
 }
 
-/// Uses up a one-time code; says whether its account is an administrator's, and `None` for a code that is not good.
+/// Uses up a one-time code, and with it all others; says whether its account is an administrator's, and `None` for a code that is not good.
 ///
 /// # Errors
 /// The database cannot be written.
 pub(crate) async fn use_code(rows: &AnyPool, code: &str) -> Result<Option<bool>, Failure> {
+    // In a turn, so that of two codes that are used at once one is too late.
+    let mut turn = database::turn(rows).await?;
     let row = sqlx::query("DELETE FROM setup_codes WHERE hash = $1 AND expires > $2 RETURNING administrator")
         .bind(chance::stored(code))
         .bind(chance::now()?)
-        .fetch_optional(rows)
+        .fetch_optional(&mut *turn)
         .await?;
+    if row.is_some() {
+        sqlx::query("DELETE FROM setup_codes").execute(&mut *turn).await?;
+    }
+    turn.commit().await?;
     Ok(match row {
         Some(row) => Some(row.try_get::<i64, _>("administrator")? == 1),
         None => None,

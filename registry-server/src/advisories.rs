@@ -73,11 +73,13 @@ fn requirement(text: &str) -> Result<Requirement, ApiError> {
     })
 }
 
-/// Whether a text may be the address of a link: what browsers could take for anything else than a page elsewhere is none.
+/// Whether a text may be the address of a link: what browsers could take for anything else than a page elsewhere is none, and neither is
+/// one that names somebody before its host, which readers take for the host.
 fn is_address(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     text.len() <= LONGEST_LINE
         && rest.is_some_and(|rest| rest.starts_with(|char: char| char.is_ascii_alphanumeric()))
+        && rest.and_then(|rest| rest.split(['/', '?', '#']).next()).is_some_and(|host| !host.contains('@'))
         && text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'<>\\^`{|}".contains(&byte))
 }
 
@@ -215,6 +217,11 @@ pub(crate) async fn publish(rows: &mut Rows, name: &PackName, told: Told, now: i
         return Err(ApiError::conflict(format!("`{name}` has {MOST} advisories already"))
             .hint("withdraw those that others include"));
     }
+    // Ids that differ in case only are one: `CVE-2026-1` and `CVe-2026-1`.
+    let twin = sqlx::query("SELECT id FROM advisories WHERE LOWER(id) = LOWER($1)").bind(advisory.id.clone());
+    if let Some(twin) = twin.fetch_optional(&mut **rows).await? {
+        return Err(taken(&twin.try_get::<String, _>("id")?));
+    }
     let done = sqlx::query("INSERT INTO advisories (id, name, entry, published, changed, withdrawn) VALUES ($1, $2, $3, $4, $5, 0) ON CONFLICT (id) DO NOTHING")
         .bind(advisory.id.clone())
         .bind(name.as_str().to_owned())
@@ -224,10 +231,14 @@ pub(crate) async fn publish(rows: &mut Rows, name: &PackName, told: Told, now: i
         .execute(&mut **rows)
         .await?;
     if done.rows_affected() == 0 {
-        return Err(ApiError::conflict(format!("there is an advisory `{}` already", advisory.id))
-            .hint("an id is never given twice: change the advisory that has it, or let the registry give one"));
+        return Err(taken(&advisory.id));
     }
     Ok(advisory)
+}
+
+fn taken(id: &str) -> ApiError {
+    ApiError::conflict(format!("there is an advisory `{id}` already"))
+        .hint("an id is never given twice: change the advisory that has it, or let the registry give one")
 }
 
 /// Replaces what a standing advisory says.
@@ -264,7 +275,7 @@ mod tests {
 
     #[test]
     fn addresses_and_ids() {
-        for good in ["https://example.org/a?b=c#d", "http://localhost:8000/x"] {
+        for good in ["https://example.org/a?b=c#d", "https://example.org/@ada?to=a@b", "http://localhost:8000/x"] {
             assert!(is_address(good), "{good}");
         }
         for bad in [
@@ -275,6 +286,7 @@ mod tests {
             "//example.org",
             "ftp://a",
             "https://ü.org",
+            "https://example.org@evil.example/x",
         ] {
             assert!(!is_address(bad), "{bad}");
         }

@@ -51,7 +51,7 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/publish/{id}/commit", post(publishing::commit))
         .route("/publish/{id}/{sha256}", put(publishing::upload))
         .route("/packs/{name}", get(packs::show))
-        .route("/packs/{name}/{version}", get(packs::show_version))
+        .route("/packs/{name}/{version}", get(packs::show_version).delete(packs::delete))
         .route("/packs/{name}/{version}/diff/{other}", get(packs::difference))
         .route("/packs/{name}/{version}/yank", put(packs::yank).delete(packs::unyank))
         .route("/packs/{name}/deprecation", put(packs::deprecate).delete(packs::undeprecate))

@@ -83,7 +83,7 @@ pub(crate) async fn backup(arguments: &Backup) -> Result<(), Failure> {
     let (format, schema, origin) = (FORMAT, VERSION, registry.origin.clone());
     let contents = Contents { format, schema, origin, pointer: pointer.version, files };
     fs::write(folder.join(CONTENTS), serde_json::to_vec_pretty(&contents)?)?;
-    println!("wrote {}; the folder holds the keys, so keep it as safe as them", counted(count, "file"));
+    say!("wrote {}; the folder holds the keys, so keep it as safe as them", counted(count, "file"));
     Ok(())
 }
 
@@ -170,9 +170,10 @@ pub(crate) async fn restore(arguments: &Restore) -> Result<(), Failure> {
     turn.commit().await?;
     rows.close().await;
     let registry = Registry::open(place, None).await?;
-    println!(
+    say!(
         "restored `{}` with pointer {}; `exo-registry verify-all` checks all of it",
-        registry.origin, contents.pointer
+        registry.origin,
+        contents.pointer
     );
     Ok(())
 }

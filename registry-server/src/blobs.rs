@@ -1,5 +1,7 @@
 //! The files that are served, and uploads that wait: a directory or an S3-compatible store.
 
+mod durable;
+
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use object_store::prefix::PrefixStore;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, UpdateVersion};
 
 use crate::failure::Failure;
+use crate::parallel::each;
 use crate::tiles::Source;
 
 /// What a file system says of a path at which there is no file, or can be none.
@@ -22,11 +25,16 @@ const NOTHING_THERE: [ErrorKind; 4] =
 #[derive(Clone)]
 pub(crate) struct Blobs {
     store: Arc<dyn ObjectStore>,
+    /// The same files, for what a power cut may take: a directory is not told to write it to the disk at once.
+    passing: Arc<dyn ObjectStore>,
     /// The directory, where it is one: reading a whole file there needs none of what a store can do beyond that.
     folder: Option<PathBuf>,
     /// Whether the store can compare before it overwrites. A directory cannot, and has one machine only.
     conditional: bool,
 }
+
+/// Files that are sent to a store at the same time.
+const WRITES: usize = 64;
 
 /// Drafts of files that were never finished are kept this long: somebody may be writing.
 const DRAFT_LIFE: Duration = Duration::from_secs(3600);
@@ -41,8 +49,11 @@ impl Blobs {
             let folder = data.join("files");
             std::fs::create_dir_all(&folder)?;
             // Rows name files, so that a file must outlive a power cut as they do; folders of uploads go with the uploads.
-            let files = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(true).with_automatic_cleanup(true);
-            return Ok(Self { store: Arc::new(files), conditional: false, folder: Some(folder) });
+            let files = |fsync| -> Result<Arc<dyn ObjectStore>, Failure> {
+                let files = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(fsync).with_automatic_cleanup(true);
+                Ok(Arc::new(files))
+            };
+            return Ok(Self { store: files(true)?, passing: files(false)?, conditional: false, folder: Some(folder) });
         };
         let rest = url.strip_prefix("s3://").ok_or_else(|| {
             Failure::new(format!("`{url}` is no place for blobs: write s3://BUCKET or s3://BUCKET/PREFIX"))
@@ -52,7 +63,8 @@ impl Blobs {
             .with_bucket_name(bucket)
             .with_conditional_put(S3ConditionalPut::ETagMatch)
             .build()?;
-        Ok(Self { store: Arc::new(PrefixStore::new(store, prefix)), conditional: true, folder: None })
+        let store = Arc::new(PrefixStore::new(store, prefix));
+        Ok(Self { passing: store.clone(), store, conditional: true, folder: None })
     }
 
     /// Removes drafts that killed processes left in a directory: `NAME#NUMBER`, as the library calls them, and folders that
@@ -69,16 +81,23 @@ impl Blobs {
         Ok(())
     }
 
-    /// Writes several files at the same time, each as a whole: waiting for a disk or a network is most of the work.
+    /// Writes a file that a power cut may take, or leave half of: whoever reads it compares its digest, or can do without it.
+    pub(crate) async fn put_passing(&self, path: &str, bytes: Vec<u8>) -> Result<(), Failure> {
+        self.passing.put(&Key::parse(path).map_err(object_store::Error::from)?, bytes.into()).await?;
+        Ok(())
+    }
+
+    /// Writes several files that never change, at the same time: waiting for a disk or a network is most of the work. A reader sees
+    /// each as a whole. In a directory, a power cut before the end can leave half of one, which nothing names yet.
     pub(crate) async fn put_all(&self, files: Vec<(String, Vec<u8>)>) -> Result<(), Failure> {
-        let mut writing = tokio::task::JoinSet::new();
-        for (path, bytes) in files {
+        if let Some(folder) = &self.folder {
+            return durable::write_all(folder, files).await;
+        }
+        each(WRITES, files, |(path, bytes)| {
             let blobs = self.clone();
-            writing.spawn(async move { blobs.put(&path, bytes).await });
-        }
-        while let Some(written) = writing.join_next().await {
-            written??;
-        }
+            async move { blobs.put(&path, bytes).await }
+        })
+        .await?;
         Ok(())
     }
 
@@ -123,6 +142,7 @@ impl Blobs {
     }
 
     /// Replaces a file unless `keeps` says that what is there should stay. When another writer comes between, it is asked again.
+    /// A power cut may take what was written: the file is a copy of what the rows hold, who starts the registry makes it good.
     pub(crate) async fn replace(&self, path: &str, bytes: &[u8], keeps: impl Fn(&[u8]) -> bool) -> Result<(), Failure> {
         let key = Key::parse(path).map_err(object_store::Error::from)?;
         for _ in 0..8 {
@@ -138,7 +158,7 @@ impl Blobs {
                 Err(object_store::Error::NotFound { .. }) => PutMode::Create,
                 Err(error) => return Err(error.into()),
             };
-            match self.store.put_opts(&key, bytes.to_vec().into(), PutOptions::from(mode)).await {
+            match self.passing.put_opts(&key, bytes.to_vec().into(), PutOptions::from(mode)).await {
                 Ok(_) => return Ok(()),
                 Err(object_store::Error::Precondition { .. } | object_store::Error::AlreadyExists { .. }) => {}
                 Err(error) => return Err(error.into()),

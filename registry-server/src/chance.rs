@@ -47,6 +47,11 @@ pub(crate) fn now() -> Result<i64, Failure> {
     i64::try_from(seconds).map_err(|_| Failure::new("the clock is beyond all dates"))
 }
 
+/// Seconds until the next minute begins, with which counts start anew.
+pub(crate) fn seconds_of_minute() -> u64 {
+    60 - now().map_or(0, unsigned) % 60
+}
+
 /// A number of rows or seconds as the formats have it; negative ones, which are never stored, become 0.
 pub(crate) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)

@@ -7,7 +7,8 @@ use crate::audit::Entry;
 use crate::chance::{self, unsigned};
 use crate::database::Rows;
 use crate::error::ApiError;
-use crate::index;
+use crate::index::{self, Change};
+use crate::registry::Registry;
 use crate::service::Service;
 
 /// Makes a change visible: `packs` are those whose shards it changes, `event` is what the public log says of it.
@@ -16,17 +17,31 @@ use crate::service::Service;
 /// Rows or files cannot be written.
 pub(crate) async fn conclude(
     service: &Service,
-    mut turn: Rows,
+    turn: Rows,
     packs: &[PackName],
     (action, entry): (&str, Entry<'_>),
+    event: Event,
+) -> Result<(), ApiError> {
+    write(&service.registry, turn, packs, entry, event).await?;
+    service.count(action);
+    Ok(())
+}
+
+/// The same where no server runs.
+///
+/// # Errors
+/// Rows or files cannot be written.
+pub(crate) async fn write(
+    registry: &Registry,
+    mut turn: Rows,
+    packs: &[PackName],
+    entry: Entry<'_>,
     event: Event,
 ) -> Result<(), ApiError> {
     let now = chance::now()?;
     entry.write(&mut turn).await?;
     let leaf = Leaf { event, time: unsigned(now) };
-    index::write(&service.registry, &mut turn, packs, &[leaf], now).await?;
+    index::write(registry, &mut turn, Change::of(packs.iter().cloned(), leaf), now).await?;
     turn.commit().await?;
-    index::show_latest(&service.registry).await?;
-    service.count(action);
-    Ok(())
+    Ok(index::show_decided(registry).await?)
 }

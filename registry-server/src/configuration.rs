@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Backup(Backup),
     /// Set up an empty registry, on any database and store, from a backup
     Restore(Restore),
+    /// Delete a version, or a whole pack with its name; nobody is given either again
+    Purge(Purge),
     /// Make new keys for pointers and verdicts, and say so in a new root
     RotateKeys(RotateKeys),
 }
@@ -71,6 +73,9 @@ pub(crate) struct Serve {
     /// Let anybody make an account
     #[arg(long, env = "EXO_REGISTRY_OPEN_SIGN_UP")]
     pub(crate) open_sign_up: bool,
+    /// What one address may read in a minute without a token, of the API and of the pages, where a search counts three times; 0 for no end
+    #[arg(long, env = "EXO_REGISTRY_ANONYMOUS_LIMIT", value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(i64).range(0..))]
+    pub(crate) anonymous_limit: i64,
     /// Believe the last address of `X-Forwarded-For`, which limits count by; only behind a proxy that sets it
     #[arg(long, env = "EXO_REGISTRY_BEHIND_PROXY")]
     pub(crate) behind_proxy: bool,
@@ -149,6 +154,18 @@ pub(crate) struct RotateKeys {
     /// Make a new root key too; the old one signs the new root with it
     #[arg(long)]
     pub(crate) root: bool,
+}
+
+/// What to delete.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Purge {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// `NAME@VERSION`, or `NAME` for all versions and the name
+    pub(crate) what: String,
+    /// Why, in one line, which users are shown
+    #[arg(long)]
+    pub(crate) reason: String,
 }
 
 /// What to do with accounts.

@@ -75,11 +75,20 @@ fn sqlite_url(data: &Path) -> Result<String, Failure> {
     Ok(format!("sqlite://{encoded}?mode=rwc"))
 }
 
-/// Opens the database, and makes the tables that it lacks.
-///
-/// # Errors
-/// It cannot be reached, or the statements are refused.
-pub(crate) async fn open(url: Option<&str>, data: &Path) -> Result<AnyPool, Failure> {
+/// How long a change lasts that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lasting {
+    /// For good.
+    Forever,
+    /// A power cut may take it, if no change that lasts came after it. What is there after one is what was there at some time before.
+    Passing,
+}
+
+/// What a savepoint would be taken back by is small, and needs no file.
+const TEMPORARY: &str = "PRAGMA temp_store = MEMORY";
+
+/// Connects to the database.
+async fn connect(url: Option<&str>, data: &Path, lasting: Lasting) -> Result<AnyPool, Failure> {
     sqlx::any::install_default_drivers();
     let file;
     let url = match url {
@@ -90,25 +99,58 @@ pub(crate) async fn open(url: Option<&str>, data: &Path) -> Result<AnyPool, Fail
         }
     };
     let sqlite = url.starts_with("sqlite:");
+    let settings: &[&str] = match (sqlite, lasting) {
+        // What was answered is not lost when the power is: clients remember the newest pointer they saw.
+        (true, Lasting::Forever) => {
+            &["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA busy_timeout = 20000", TEMPORARY]
+        }
+        (true, Lasting::Passing) => {
+            &["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA busy_timeout = 20000", TEMPORARY]
+        }
+        (false, Lasting::Forever) => &[],
+        (false, Lasting::Passing) => &["SET synchronous_commit = off"],
+    };
+    let most = match (sqlite, lasting) {
+        // Who waits for the only connection is woken; who waits for the lock of SQLite looks for it again and again.
+        (true, Lasting::Passing) => 1,
+        (true, Lasting::Forever) | (false, Lasting::Passing) => 4,
+        (false, Lasting::Forever) => 8,
+    };
     let options: AnyConnectOptions = url.parse()?;
     let pool = AnyPoolOptions::new()
-        .max_connections(if sqlite { 4 } else { 8 })
+        .max_connections(most)
         .acquire_timeout(Duration::from_secs(20))
         .after_connect(move |connection, _| {
             Box::pin(async move {
-                if sqlite {
-                    connection.execute("PRAGMA journal_mode = WAL").await?;
-                    // What was answered is not lost when the power is: clients remember the newest pointer they saw.
-                    connection.execute("PRAGMA synchronous = FULL").await?;
-                    connection.execute("PRAGMA busy_timeout = 20000").await?;
+                for setting in settings {
+                    connection.execute(*setting).await?;
                 }
                 Ok(())
             })
         })
-        .after_release(move |connection, _| Box::pin(async move { Ok(!sqlite || is_idle(connection).await) }))
-        .connect_with(options)
-        .await?;
-    upgrade::upgrade(&pool, sqlite).await?;
+        .after_release(move |connection, _| Box::pin(async move { Ok(!sqlite || is_idle(connection).await) }));
+    Ok(match lasting {
+        Lasting::Forever => pool.connect_with(options).await?,
+        // Not every command has something of that kind to write.
+        Lasting::Passing => pool.connect_lazy_with(options),
+    })
+}
+
+/// Connects to the database for changes that a power cut may take: waiting for the disk is most of what a small change costs.
+///
+/// # Errors
+/// The URL is none.
+pub(crate) async fn open_passing(url: Option<&str>, data: &Path) -> Result<AnyPool, Failure> {
+    connect(url, data, Lasting::Passing).await
+}
+
+/// Opens the database, and makes the tables that it lacks.
+///
+/// # Errors
+/// It cannot be reached, or the statements are refused.
+pub(crate) async fn open(url: Option<&str>, data: &Path) -> Result<AnyPool, Failure> {
+    let pool = connect(url, data, Lasting::Forever).await?;
+    upgrade::upgrade(&pool, url.is_none_or(|url| url.starts_with("sqlite:"))).await?;
     for statement in SCHEMA.split(";\n").map(str::trim).filter(|statement| !statement.is_empty()) {
         execute(&pool, statement).await?;
     }

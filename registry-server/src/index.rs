@@ -16,7 +16,7 @@ use exo_index::registry::log::leaf::Leaf;
 use exo_index::registry::note::Note;
 use exo_index::registry::pointer::Pointer;
 use exo_index::registry::shard::{PackEntry, Shard, VersionEntry};
-use exo_index::registry::snapshot::bucket_of;
+use exo_index::registry::snapshot::{Bucket, Snapshot, bucket_of};
 use sqlx::Row as _;
 
 use crate::advisories;
@@ -24,6 +24,7 @@ use crate::blobs::Blobs;
 use crate::chance::{self, signed, unsigned};
 use crate::database::{self, Rows};
 use crate::failure::Failure;
+use crate::parallel::each;
 use crate::quarantine;
 use crate::registry::Registry;
 use crate::tiles::computed;
@@ -32,33 +33,46 @@ use crate::tiles::computed;
 const POINTER_LIFE: i64 = 7 * 86_400;
 
 /// Clocks of replicas may differ by this, in seconds.
-const CLOCK_SLACK: i64 = 60;
+pub(crate) const CLOCK_SLACK: i64 = 60;
 
-/// The number that the next leaf of the log will have.
-pub(crate) async fn log_size(rows: &mut Rows) -> Result<u64, Failure> {
-    let row = sqlx::query("SELECT log_size FROM state WHERE id = 1").fetch_one(&mut **rows).await?;
-    Ok(unsigned(row.try_get("log_size")?))
+/// Files that are read at the same time.
+const READS: usize = 8;
+
+/// Files to be written, by path.
+type Files = Vec<(String, Vec<u8>)>;
+
+/// What a change consists of, besides the rows of packs.
+#[derive(Debug, Default)]
+pub(crate) struct Change {
+    /// The packs whose rows were changed, some perhaps several times.
+    pub(crate) packs: BTreeSet<PackName>,
+    /// What the log says of it.
+    pub(crate) leaves: Vec<Leaf>,
+    /// Files that the changed packs name: written with those of the index, since each wait for a disk costs the same.
+    pub(crate) files: Files,
+}
+
+impl Change {
+    /// A change of rows that the log says something of.
+    pub(crate) fn of(packs: impl IntoIterator<Item = PackName>, leaf: Leaf) -> Self {
+        Self { packs: packs.into_iter().collect(), leaves: vec![leaf], files: Vec::new() }
+    }
 }
 
 /// Writes the index as the rows have it: the shards of the changed packs, everything above them, the new leaves, and a signed
 /// pointer, which stays in the rows until [`show_latest`].
-pub(crate) async fn write(
-    registry: &Registry,
-    rows: &mut Rows,
-    changed: &[PackName],
-    leaves: &[Leaf],
-    now: i64,
-) -> Result<(), Failure> {
+pub(crate) async fn write(registry: &Registry, rows: &mut Rows, change: Change, now: i64) -> Result<(), Failure> {
+    let Change { packs: changed, leaves, mut files } = change;
     let row = sqlx::query("SELECT root, log_size, log_root, snapshot, pointer FROM state WHERE id = 1")
         .fetch_one(&mut **rows)
         .await?;
     let size = unsigned(row.try_get("log_size")?);
     let version: i64 = row.try_get("pointer")?;
     let root = unsigned(row.try_get("root")?);
-    let mut files = Vec::new();
-    let log = write_log(registry, rows, (size, leaves), &mut files).await?;
+    let log = write_log(registry, rows, (size, &leaves), &mut files).await?;
     let log_root = if log.size == 0 { empty_root() } else { log.root };
-    let snapshot = write_shards(rows, changed, version == 0, &mut files).await?;
+    let before = row.try_get::<String, _>("snapshot")?;
+    let snapshot = write_shards(registry, rows, &changed, before.parse().ok(), &mut files).await?;
     registry.blobs.put_all(files).await?;
     let pointer = Pointer {
         origin: registry.origin.clone(),
@@ -90,22 +104,28 @@ pub(crate) async fn write(
 /// A directory has no conditional write, so the turn is taken: of two replicas that show different pointers the later
 /// one in writing must not be the older one, which clients would take for a rollback.
 pub(crate) async fn show_latest(registry: &Registry) -> Result<(), Failure> {
-    let mut rows = registry.rows.acquire().await?;
-    let (_, version) = signed_pointer(&mut rows).await?;
-    drop(rows);
+    let version = decided(&registry.rows).await?;
     if registry.blobs.get(layout::LATEST).await?.is_some_and(|shown| is_at_least(&shown, version)) {
         return Ok(());
     }
-    let mut turn = database::turn(&registry.rows).await?;
-    let (note, version) = signed_pointer(&mut turn).await?;
+    show_decided(registry).await
+}
+
+/// The same, for who knows that there is a pointer to be shown.
+pub(crate) async fn show_decided(registry: &Registry) -> Result<(), Failure> {
+    // The turn changes nothing: neither does it have to last, nor is there anything new in the rows for those who look for turns.
+    let mut turn = registry.passing.begin().await?;
+    let row = sqlx::query("UPDATE state SET turns = turns WHERE id = 1 RETURNING note, pointer");
+    let row = row.fetch_one(&mut *turn).await?;
+    let (note, version) = (row.try_get::<String, _>("note")?, unsigned(row.try_get("pointer")?));
     registry.blobs.replace(layout::LATEST, note.as_bytes(), |shown| is_at_least(shown, version)).await?;
     Ok(turn.commit().await?)
 }
 
-/// The newest pointer of the rows, as a note, and its version.
-async fn signed_pointer(rows: &mut sqlx::AnyConnection) -> Result<(String, u64), Failure> {
-    let row = sqlx::query("SELECT note, pointer FROM state WHERE id = 1").fetch_one(rows).await?;
-    Ok((row.try_get("note")?, unsigned(row.try_get("pointer")?)))
+/// The version of the newest pointer of the rows.
+async fn decided(rows: &sqlx::AnyPool) -> Result<u64, Failure> {
+    let row = sqlx::query("SELECT pointer FROM state WHERE id = 1").fetch_one(rows).await?;
+    Ok(unsigned(row.try_get("pointer")?))
 }
 
 /// Whether a note holds a pointer of this version or a newer one.
@@ -125,7 +145,7 @@ pub(crate) async fn renew(registry: &Registry) -> Result<(), Failure> {
     }
     if renew_at <= now || from_the_future {
         let mut turn = database::turn(&registry.rows).await?;
-        write(registry, &mut turn, &[], &[], now).await?;
+        write(registry, &mut turn, Change::default(), now).await?;
         turn.commit().await?;
     }
     show_latest(registry).await
@@ -158,19 +178,21 @@ pub(crate) async fn shard(rows: &mut sqlx::AnyConnection, name: &PackName) -> Re
     Ok(Some(Shard { pack, versions }))
 }
 
-/// Files to be written, by path.
-type Files = Vec<(String, Vec<u8>)>;
-
-/// Makes the shards of changed packs, their buckets and the snapshot.
+/// Makes the shards of changed packs, their buckets and the snapshot that follows the one before; none was before the first.
 async fn write_shards(
+    registry: &Registry,
     rows: &mut Rows,
-    changed: &[PackName],
-    everything: bool,
+    changed: &BTreeSet<PackName>,
+    before: Option<Sha256>,
     files: &mut Files,
 ) -> Result<Sha256, Failure> {
+    let mut shards = BTreeMap::new();
     for name in changed {
-        let found = shard(rows, name).await?;
-        let found = found.ok_or_else(|| Failure::new(format!("`{name}` changed, but has no row")))?;
+        let Some(found) = shard(rows, name).await? else {
+            // It was deleted; its bucket is written without it.
+            shards.insert(name.clone(), None);
+            continue;
+        };
         let (digest, object) = build::shard_object(&found)?;
         files.push((object.path, object.bytes));
         sqlx::query("UPDATE packs SET shard = $1 WHERE name = $2")
@@ -178,28 +200,58 @@ async fn write_shards(
             .bind(name.as_str().to_owned())
             .execute(&mut **rows)
             .await?;
+        shards.insert(name.clone(), Some(digest));
     }
-    let mut shards: BTreeMap<PackName, Sha256> = BTreeMap::new();
+    let served = match before {
+        Some(digest) => buckets(registry, &digest, &shards).await?,
+        None => None,
+    };
+    let index = match served {
+        Some((snapshot, buckets)) => build::amended(snapshot, buckets, &shards),
+        None => build::index(&all_shards(rows).await?),
+    };
+    files.extend(index.objects.into_iter().map(|object| (object.path, object.bytes)));
+    Ok(index.snapshot)
+}
+
+/// The shards of all packs, as the rows have them.
+async fn all_shards(rows: &mut Rows) -> Result<BTreeMap<PackName, Sha256>, Failure> {
+    let mut shards = BTreeMap::new();
     for row in sqlx::query("SELECT name, shard FROM packs").fetch_all(&mut **rows).await? {
         let name = PackName::parse(&row.try_get::<String, _>("name")?)?;
         shards.insert(name, row.try_get::<String, _>("shard")?.parse()?);
     }
-    let touched: BTreeSet<u8> = changed.iter().map(bucket_of).collect();
-    let part: BTreeMap<PackName, Sha256> = shards
-        .iter()
-        .filter(|(name, _)| everything || touched.contains(&bucket_of(name)))
-        .map(|(n, d)| (n.clone(), *d))
-        .collect();
-    let wanted: BTreeSet<String> = build::index(&part).objects.into_iter().map(|object| object.path).collect();
-    let index = build::index(&shards);
-    let last = layout::snapshot(&index.snapshot);
-    for object in index.objects {
-        // The buckets of other packs are as they were, and there.
-        if object.path == last || wanted.contains(&object.path) {
-            files.push((object.path, object.bytes));
-        }
+    Ok(shards)
+}
+
+/// The snapshot of a digest, with its buckets that some names fall into: what a change costs does not grow with the number of packs
+/// then. `None` where a file is missing or damaged; the rows have everything to make all of them anew.
+async fn buckets(
+    registry: &Registry,
+    snapshot: &Sha256,
+    changed: &BTreeMap<PackName, Option<Sha256>>,
+) -> Result<Option<(Snapshot, BTreeMap<u8, Bucket>)>, Failure> {
+    let whole = |bytes: Option<Vec<u8>>, digest: &Sha256| bytes.filter(|bytes| Sha256::of(bytes) == *digest);
+    let Some(bytes) = whole(registry.blobs.get(&layout::snapshot(snapshot)).await?, snapshot) else {
+        tracing::warn!("the snapshot of the index is missing or damaged, and is made anew");
+        return Ok(None);
+    };
+    let snapshot = Snapshot::parse(&bytes)?;
+    let numbers: BTreeSet<u8> = changed.keys().map(bucket_of).collect();
+    let wanted = numbers.into_iter().filter_map(|number| Some((number, snapshot.bucket(number)?)));
+    let read = each(READS, wanted.collect(), |(number, digest)| {
+        let blobs = registry.blobs.clone();
+        async move { Ok((number, whole(blobs.get(&layout::bucket(&digest)).await?, &digest))) }
+    });
+    let mut buckets = BTreeMap::new();
+    for (number, bytes) in read.await? {
+        let Some(bytes) = bytes else {
+            tracing::warn!(number, "a bucket of the index is missing or damaged; all are made anew");
+            return Ok(None);
+        };
+        buckets.insert(number, Bucket::parse(&bytes, number)?);
     }
-    Ok(index.snapshot)
+    Ok(Some((snapshot, buckets)))
 }
 
 /// Adds leaves to the log of this size, and makes its new tiles.

@@ -1,5 +1,8 @@
 //! The registry server `exo-registry`.
 
+#[macro_use]
+mod output;
+
 mod access;
 mod accounts;
 mod advisories;
@@ -11,19 +14,23 @@ mod chance;
 mod changes;
 mod client_address;
 mod configuration;
+mod connections;
 mod contents;
 mod database;
+mod deletion;
 mod difference;
 mod error;
 mod failure;
 mod index;
 mod kept;
 mod keys;
+mod limits;
 mod membership;
 mod mirror;
 mod operations;
 mod organisations;
 mod pages;
+mod parallel;
 mod pruning;
 mod publish;
 mod quarantine;
@@ -81,6 +88,7 @@ fn keep_private(command: &Command) {
         | Command::VerifyAll(_)
         | Command::Backup(_)
         | Command::Restore(_)
+        | Command::Purge(_)
         | Command::RotateKeys(_) => false,
     };
     if !for_others {
@@ -99,6 +107,7 @@ async fn run(command: &Command) -> Result<(), Failure> {
         Command::Mirror(arguments) => mirror::mirror(arguments).await,
         Command::Backup(arguments) => backup::backup(arguments).await,
         Command::Restore(arguments) => backup::restore(arguments).await,
+        Command::Purge(arguments) => operations::purge(arguments).await,
         Command::RotateKeys(arguments) => rotation::rotate(arguments).await,
     }
 }

@@ -13,6 +13,7 @@ use crate::chance;
 use crate::changes;
 use crate::database::{self, Rows};
 use crate::error::ApiError;
+use crate::limits::{self, Kind};
 use crate::organisations::{self, Role};
 use crate::scopes;
 use crate::second_factor;
@@ -43,21 +44,27 @@ async fn conclude(
 /// The name is none or taken, or others own packs in its scope.
 pub(crate) async fn create(service: &Service, caller: &Caller, name: &str) -> Result<(), ApiError> {
     caller.must_be_session()?;
+    limits::of_account(&service.registry.rows, Kind::Organisations, &caller.login).await?;
     let Ok(example) = PackName::parse(&format!("@{name}/pack")) else {
         return Err(ApiError::malformed(format!("`{name}` can be no scope"))
             .hint("an organisation's name begins with a letter and is of a-z, 0-9 and `-`"));
     };
-    if !is_login(name) || look_alike::is_reserved(&example) {
+    if !is_login(name) {
         return Err(ApiError::malformed(format!("the name `{name}` cannot be that of an organisation")));
+    }
+    if look_alike::is_reserved(&example) || service.bundled.has(name) {
+        return Err(ApiError::malformed(format!("the name `{name}` is reserved"))
+            .hint("it would speak for exo, for a pack that comes with it, or for the registry"));
     }
     let mut turn = database::turn(&service.registry.rows).await?;
     if organisations::exists(&mut turn, name).await? || access::was_account(&mut turn, name).await? {
         return Err(ApiError::conflict(format!("the name `{name}` is taken, by an organisation or an account")));
     }
-    // Packs that were there before go on: whoever owns one of them may make their scope an organisation.
-    let before = scopes::owners(&mut turn, name).await?;
-    if !before.is_empty() && !before.contains(&caller.login) {
-        return Err(ApiError::forbidden(format!("the scope `@{name}` belongs to those who own its packs")));
+    // Packs that were there before go on. An owner of the organisation owns all of them, so only who does already may make it.
+    if let Some(other) = scopes::unowned(&mut turn, name, &caller.login).await? {
+        return Err(ApiError::forbidden(format!("the scope `@{name}` belongs to those who own its packs")).hint(
+            format!("let the owners of `{other}` make you one, or let who owns all of them make the organisation"),
+        ));
     }
     sqlx::query("INSERT INTO organisations (name, created) VALUES ($1, $2)")
         .bind(name.to_owned())
@@ -80,6 +87,7 @@ pub(crate) async fn may_change(rows: &mut sqlx::AnyConnection, caller: &Caller, 
 /// Takes the lock for a change of who is a member; only owners come here, and who leaves by themselves.
 async fn change(service: &Service, caller: &Caller, name: &str, leaves: bool) -> Result<Rows, ApiError> {
     caller.must_be_session()?;
+    limits::of_account(&service.registry.rows, Kind::Organisations, &caller.login).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
     if !organisations::exists(&mut turn, name).await? {
         return Err(absent(name));

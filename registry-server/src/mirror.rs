@@ -6,7 +6,6 @@
 
 mod belief;
 mod contents;
-mod parallel;
 mod upstream;
 
 use std::fs::File;
@@ -54,7 +53,7 @@ pub(crate) async fn mirror(arguments: &Mirror) -> Result<(), Failure> {
     });
     loop {
         match (run.advance().await, arguments.follow) {
-            (Ok(said), _) => println!("{said}"),
+            (Ok(said), _) => say!("{said}"),
             (Err(failure), None) => return Err(failure),
             (Err(failure), Some(_)) => tracing::error!(%failure, "nothing new is shown"),
         }

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use exo_index::archive::{self, Limits};
 use exo_index::candidates::Span;
 use exo_index::digest::Sha256;
+use exo_index::name::PackName;
 use exo_index::registry::layout;
 use exo_index::registry::log::hash::Frontier;
 use exo_index::registry::log::tile::Tile;
@@ -15,13 +16,15 @@ use exo_index::registry::root::Root;
 use exo_index::registry::shard::Shard;
 use exo_index::registry::snapshot::{Bucket, Snapshot};
 use exo_index::registry::verdict::Verdict;
+use exo_index::version::Version;
 use sqlx::Row as _;
 
 use crate::accounts::{self, Refused};
 use crate::audit;
 use crate::chance;
-use crate::configuration::{Export, Init, Place, User};
+use crate::configuration::{Export, Init, Place, Purge, User};
 use crate::database;
+use crate::deletion;
 use crate::failure::{Failure, counted};
 use crate::index;
 use crate::quarantine;
@@ -35,8 +38,8 @@ pub(crate) async fn init(arguments: &Init) -> Result<(), Failure> {
     let registry = Registry::open(&arguments.place, arguments.origin.as_deref()).await?;
     let root = registry.blobs.need(&layout::root(1)).await?;
     let root = exo_index::registry::envelope::Envelope::parse("the root", &root)?;
-    println!("registry {}", registry.origin);
-    println!("clients pin it with: root = \"sha256:{}\"", root.payload_digest());
+    say!("registry {}", registry.origin);
+    say!("clients pin it with: root = \"sha256:{}\"", root.payload_digest());
     Ok(())
 }
 
@@ -69,7 +72,7 @@ async fn add(place: &Place, login: &str, administrator: bool) -> Result<(), Fail
         Refused::Failed(failure) => failure,
     })?;
     audit::note(&mut *registry.rows.acquire().await?, login, "account-add", login).await?;
-    println!("made the account `{login}`");
+    say!("made the account `{login}`");
     Ok(())
 }
 
@@ -85,10 +88,10 @@ async fn reset_second_factor(place: &Place, login: Option<&str>) -> Result<(), F
         None => second_factor::remove_all(&rows).await?,
     };
     for login in &reset {
-        println!("`{login}` logs in with the password alone now");
+        say!("`{login}` logs in with the password alone now");
     }
     if reset.is_empty() {
-        println!("no account had a second factor");
+        say!("no account had a second factor");
     }
     Ok(())
 }
@@ -102,7 +105,7 @@ async fn list(place: &Place) -> Result<(), Failure> {
         let mark = |column: &str, word: &str| {
             Ok::<_, Failure>(if row.try_get::<i64, _>(column)? == 1 { format!(" {word}") } else { String::new() })
         };
-        println!(
+        say!(
             "{}{}{}{}",
             row.try_get::<String, _>("login")?,
             mark("administrator", "administrator")?,
@@ -113,11 +116,27 @@ async fn list(place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Deletes a version or a pack.
+pub(crate) async fn purge(arguments: &Purge) -> Result<(), Failure> {
+    let registry = Registry::examine(&arguments.place).await?;
+    // A scope begins with `@` too.
+    let (name, version) = match arguments.what.rsplit_once('@') {
+        Some((name, version)) if !name.is_empty() => (PackName::parse(name)?, Some(Version::parse(version)?)),
+        Some(_) | None => (PackName::parse(&arguments.what)?, None),
+    };
+    let gone = deletion::purge(&registry, &name, version.as_ref(), &arguments.reason).await;
+    let gone = gone.map_err(|refused| Failure::new(refused.message))?;
+    for version in &gone {
+        say!("deleted {name} {version}");
+    }
+    Ok(())
+}
+
 /// Tells what works.
 pub(crate) async fn doctor(place: &Place) -> Result<(), Failure> {
     let registry = Registry::examine(place).await?;
-    println!("database: ok");
-    println!("keys and root: ok");
+    say!("database: ok");
+    say!("keys and root: ok");
     let probe = format!("waiting/doctor-{}", chance::id()?);
     registry.blobs.put(&probe, b"doctor".to_vec()).await?;
     let read = registry.blobs.need(&probe).await?;
@@ -125,12 +144,12 @@ pub(crate) async fn doctor(place: &Place) -> Result<(), Failure> {
     if read != b"doctor" {
         return Err(Failure::new("the store of blobs gives back something else than was written"));
     }
-    println!("blobs: ok");
+    say!("blobs: ok");
     let (note, pointer) = served_log::pointer(&registry).await?;
     is_signed(&note, &registry.root().await?)?;
     served_log::check_root(&registry, &pointer).await?;
-    println!("log as served: ok");
-    println!(
+    say!("log as served: ok");
+    say!(
         "pointer: version {}, log of {}, expires in {}",
         pointer.version,
         match pointer.log_size {
@@ -234,7 +253,7 @@ pub(crate) async fn verify_all(place: &Place) -> Result<(), Failure> {
             versions += 1;
         }
     }
-    println!(
+    say!(
         "{}, {}, {}, {} of the log as served: all hashes and signatures hold, and the database says the same",
         counted(shards.len(), "pack"),
         counted(versions, "version"),
@@ -285,7 +304,7 @@ pub(crate) async fn export_static(arguments: &Export) -> Result<(), Failure> {
     }
     // Last, so that a copy that was cut short names nothing that is not there.
     folder.write(layout::LATEST, &note)?;
-    println!("wrote {}", counted(paths.len() + 1, "file"));
+    say!("wrote {}", counted(paths.len() + 1, "file"));
     Ok(())
 }
 

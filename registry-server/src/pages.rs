@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 use askama::Template;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use axum::http::{HeaderName, HeaderValue, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
@@ -98,12 +98,22 @@ fn kept(kind: &'static str, text: &'static str) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "public, max-age=86400")], text)
 }
 
-/// An address where nothing is; told to a browser as a page, to a program as the API does.
-async fn nowhere(uri: Uri, headers: HeaderMap) -> Response {
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+/// An address where nothing is; told as a page, but below the paths of programs as these are told.
+async fn nowhere(uri: Uri) -> Response {
     let error = ApiError::absent("there is nothing here");
-    let page = accepted.contains("text/html") && !is_of_programs(uri.path());
-    if page { PageError::from(error).into_response() } else { error.into_response() }
+    match is_of_programs(uri.path()) {
+        true => error.into_response(),
+        false => PageError::from(error).into_response(),
+    }
+}
+
+/// A page for who is refused before it is known who that is.
+pub(crate) fn refused(service: &Service, error: ApiError) -> Response {
+    let mut response = PageError::from(error).into_response();
+    if let Some(trouble) = Trouble::of(&mut response) {
+        response = trouble.page(&Frame::bare(service));
+    }
+    dressed(response)
 }
 
 /// Finds out who visits, renders what went wrong, and adds the headers of all pages.
@@ -120,6 +130,11 @@ async fn dress(State(service): State<Service>, mut request: Request, next: Next)
     if let Some(trouble) = Trouble::of(&mut response) {
         response = trouble.page(&frame);
     }
+    dressed(response)
+}
+
+/// The answer with the headers of all pages.
+fn dressed(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));

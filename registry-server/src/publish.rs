@@ -1,11 +1,14 @@
 //! Publishing: packs are declared, uploaded, checked by rules and by the compiler, and become visible all at once.
 
-pub(crate) mod declaration;
-pub(crate) mod examination;
-pub(crate) mod verification;
 pub(crate) mod admission;
 pub(crate) mod bump;
 pub(crate) mod bundled;
+pub(crate) mod declaration;
+pub(crate) mod ended;
+pub(crate) mod examination;
+pub(crate) mod names;
+pub(crate) mod turns;
+pub(crate) mod verification;
 pub(crate) mod worker;
 
 /// Where an upload waits: not below `v1/`, so that nothing that was not accepted is ever served.

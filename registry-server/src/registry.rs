@@ -13,7 +13,7 @@ use crate::chance;
 use crate::configuration::Place;
 use crate::database;
 use crate::failure::Failure;
-use crate::index;
+use crate::index::{self, Change};
 use crate::keys::Keys;
 use crate::sealing::Sealer;
 
@@ -24,6 +24,8 @@ const ORIGIN: &str = "localhost";
 #[derive(Clone)]
 pub(crate) struct Registry {
     pub(crate) rows: AnyPool,
+    /// The same rows, for changes that a power cut may take: counts, leases, and publishes before they are let in.
+    pub(crate) passing: AnyPool,
     pub(crate) blobs: Blobs,
     pub(crate) keys: Keys,
     /// Keeps secrets of accounts from who has nothing but the rows.
@@ -63,11 +65,12 @@ impl Registry {
     async fn connect(place: &Place, origin: Option<&str>) -> Result<Self, Failure> {
         std::fs::create_dir_all(&place.data)?;
         let rows = database::open(place.database.as_deref(), &place.data).await?;
+        let passing = database::open_passing(place.database.as_deref(), &place.data).await?;
         let blobs = Blobs::open(place.blobs.as_deref(), &place.data)?;
         let keys = Keys::open(&place.data)?;
         let sealer = Sealer::open(&rows, &place.data).await?;
         let data = place.data.clone();
-        let mut registry = Self { rows, blobs, keys, sealer, data, origin: String::new(), root: 0 };
+        let mut registry = Self { rows, passing, blobs, keys, sealer, data, origin: String::new(), root: 0 };
         registry.set_up(origin).await?;
         registry.settle_keys().await?;
         Ok(registry)
@@ -94,7 +97,7 @@ impl Registry {
             .execute(&mut *turn)
             .await?;
         self.root = 1;
-        index::write(self, &mut turn, &[], &[], now).await?;
+        index::write(self, &mut turn, Change::default(), now).await?;
         turn.commit().await?;
         Ok(())
     }

@@ -6,10 +6,11 @@ use exo_index::visible::is_visible;
 use serde::{Deserialize, Serialize};
 use sqlx::{AnyConnection, Row as _};
 
-use crate::access::{self, Caller};
+use crate::access::Caller;
 use crate::audit;
 use crate::chance;
 use crate::error::ApiError;
+use crate::limits::{self, Kind};
 use crate::service::Service;
 
 /// What a report can be about: its word, and what it means.
@@ -24,8 +25,7 @@ pub(crate) const KINDS: [(&str, &str); 5] = [
 /// The longest text, in bytes.
 pub(crate) const LONGEST_TEXT: usize = 4000;
 
-/// Reports of one account in a minute, and how many of them may be open.
-const MOST_A_MINUTE: i64 = 5;
+/// Reports of one account that may be open.
 const MOST_OPEN: i64 = 20;
 
 /// Reports that are listed.
@@ -80,7 +80,7 @@ pub(crate) async fn make(
     let version = version.map(|text| Version::parse(&text)).transpose();
     let version = version.map_err(|error| ApiError::malformed(error.message))?.map(|version| version.to_string());
     let pool = &service.registry.rows;
-    access::limit(pool, &format!("report {}", caller.login), MOST_A_MINUTE).await?;
+    limits::of_account(pool, Kind::Reports, &caller.login).await?;
     let mut rows = pool.acquire().await?;
     let found = sqlx::query("SELECT version FROM versions WHERE name = $1 AND ($2 = '' OR version = $3) LIMIT 1")
         .bind(name.as_str().to_owned())

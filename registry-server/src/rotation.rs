@@ -8,7 +8,7 @@ use crate::chance;
 use crate::configuration::RotateKeys;
 use crate::database;
 use crate::failure::Failure;
-use crate::index;
+use crate::index::{self, Change};
 use crate::keys::{Keys, ROOT_LIFE};
 use crate::registry::Registry;
 
@@ -49,11 +49,11 @@ pub(crate) async fn rotate(arguments: &RotateKeys) -> Result<(), Failure> {
         .execute(&mut *turn)
         .await?;
     let rotated = Registry { keys: next, root: root.version, ..registry.clone() };
-    index::write(&rotated, &mut turn, &[], &[], now).await?;
+    index::write(&rotated, &mut turn, Change::default(), now).await?;
     turn.commit().await?;
     Keys::take_over(&registry.data)?;
     index::show_latest(&rotated).await?;
-    println!("root {} names the new keys; restart servers, and copy `keys/` to other machines", root.version);
+    say!("root {} names the new keys; restart servers, and copy `keys/` to other machines", root.version);
     Ok(())
 }
 

@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS publish_packs (publish TEXT NOT NULL, name TEXT NOT N
 CREATE TABLE IF NOT EXISTS limits (subject TEXT NOT NULL, span BIGINT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (subject, span));
 CREATE INDEX IF NOT EXISTS limits_by_span ON limits (span);
 CREATE INDEX IF NOT EXISTS tokens_by_end ON tokens (expires);
-CREATE TABLE IF NOT EXISTS tombstones (name TEXT NOT NULL, version TEXT NOT NULL, at BIGINT NOT NULL, login TEXT NOT NULL, reason TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (name, version));
+CREATE TABLE IF NOT EXISTS tombstones (name TEXT NOT NULL, version TEXT NOT NULL, at BIGINT NOT NULL, login TEXT NOT NULL, reason TEXT NOT NULL, archive TEXT NOT NULL, PRIMARY KEY (name, version));
+CREATE INDEX IF NOT EXISTS tombstones_by_archive ON tombstones (archive);
 CREATE TABLE IF NOT EXISTS leases (name TEXT PRIMARY KEY, until BIGINT NOT NULL);
 INSERT INTO state (id, turns, origin, root, log_size, log_root, snapshot, pointer, note, renew_at) VALUES (1, 0, '', 0, 0, '', '', 0, '', 0) ON CONFLICT (id) DO NOTHING;

@@ -74,3 +74,16 @@ pub(crate) async fn owners(rows: &mut AnyConnection, scope: &str) -> Result<Vec<
         .await?;
     found.iter().map(|row| Ok(row.try_get("login")?)).collect()
 }
+
+/// A pack of a scope that somebody does not own.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn unowned(rows: &mut AnyConnection, scope: &str, login: &str) -> Result<Option<String>, Failure> {
+    let found = sqlx::query("SELECT name FROM packs WHERE name LIKE $1 AND NOT EXISTS (SELECT 1 FROM owners o WHERE o.name = packs.name AND o.login = $2) ORDER BY name LIMIT 1")
+        .bind(format!("@{scope}/%"))
+        .bind(login.to_owned())
+        .fetch_optional(rows)
+        .await?;
+    Ok(found.map(|row| row.try_get("name")).transpose()?)
+}

@@ -1,5 +1,6 @@
 //! Search over the packs, for the API and the pages.
 
+mod ranked;
 pub(crate) mod table;
 
 use exo_index::registry::shard::PackEntry;

@@ -16,12 +16,17 @@ use tower_http::timeout::TimeoutLayer;
 use crate::accounts;
 use crate::api;
 use crate::configuration::Serve;
+use crate::connections;
 use crate::failure::Failure;
 use crate::index;
 use crate::kept::Kept;
+use crate::limits::{self, Visits};
 use crate::pages;
 use crate::pruning::Pruner;
 use crate::publish::bundled::Bundled;
+use crate::publish::ended::Ends;
+use crate::publish::names::Names;
+use crate::publish::turns::{self, Turns};
 use crate::publish::worker;
 use crate::registry::Registry;
 use crate::request;
@@ -47,6 +52,12 @@ pub(crate) struct Service {
     pub(crate) exo: PathBuf,
     /// The packs that come with it.
     pub(crate) bundled: Arc<Bundled>,
+    /// The names that are taken.
+    pub(crate) names: Names,
+    /// Where publishes wait to be made visible.
+    pub(crate) turns: Turns,
+    /// Tells who waits for the end of a publish.
+    pub(crate) ends: Ends,
     /// What was served lately of the files that never change.
     pub(crate) kept: Kept,
     /// What search looks through.
@@ -54,6 +65,10 @@ pub(crate) struct Service {
     pub(crate) open_sign_up: bool,
     /// Whether the proxy before this server says where requests come from.
     pub(crate) behind_proxy: bool,
+    /// What an address may ask for in a minute without saying who it is; 0 for no end.
+    pub(crate) most_anonymous: i64,
+    /// What addresses asked for.
+    pub(crate) visits: Visits,
     /// Told when a publish waits for the worker.
     pub(crate) wake: Arc<Notify>,
     /// What happened, by kind.
@@ -103,27 +118,46 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let (counters, durations) = measures().map_err(|error| Failure::new(format!("metrics: {error}")))?;
     let bundled = Arc::new(Bundled::of(&exo, &registry.data).await?);
     let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
-    let (kept, table, wake) = (Kept::default(), Table::default(), Arc::default());
-    let service =
-        Service { registry, exo, bundled, kept, table, open_sign_up, behind_proxy, wake, counters, durations };
+    let (turns, waiting) = turns::turns();
+    let service = Service {
+        registry,
+        exo,
+        names: Names::beside(&bundled),
+        bundled,
+        turns,
+        ends: Ends::default(),
+        kept: Kept::default(),
+        table: Table::default(),
+        open_sign_up,
+        behind_proxy,
+        most_anonymous: arguments.anonymous_limit,
+        visits: Visits::default(),
+        wake: Arc::default(),
+        counters,
+        durations,
+    };
     let listener = TcpListener::bind(arguments.listen).await.map_err(|error| no_address(arguments.listen, &error))?;
     let address = listener.local_addr()?;
     if let Some(code) = accounts::first_code(&service.registry.rows).await? {
-        println!("one-time code for the first account (an administrator's): {code}");
-        println!("  make it at http://{address}/sign-up?code={code}");
-        println!(
+        say!("one-time code for the first account (an administrator's): {code}");
+        say!("  make it at http://{address}/sign-up?code={code}");
+        say!(
             "  or: curl http://{address}/api/v1/accounts -H 'content-type: application/json' -d '{{\"login\": \"…\", \"password\": \"…\", \"code\": \"{code}\"}}'"
         );
     }
-    println!("listening on http://{address}");
+    say!("listening on http://{address}");
     let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_WORKERS));
-    let background: Vec<_> = (0..workers).map(|_| tokio::spawn(worker::run(service.clone()))).collect();
-    let renewal = tokio::spawn(renew(service.clone()));
+    let background = [
+        tokio::spawn(worker::run(service.clone(), workers)),
+        tokio::spawn(turns::run(service.clone(), waiting)),
+        tokio::spawn(read_ahead(service.clone())),
+        tokio::spawn(renew(service.clone())),
+    ];
     let ending = Arc::new(Notify::new());
-    let told = ending.clone();
-    let routes = router(service).into_make_service_with_connect_info::<SocketAddr>();
-    let server = axum::serve(listener, routes).with_graceful_shutdown(async move {
+    let (told, ends) = (ending.clone(), service.ends.clone());
+    let server = connections::serve(listener, router(service), async move {
         end_signal().await;
+        ends.end();
         told.notify_one();
     });
     let late = async {
@@ -131,11 +165,10 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         tokio::time::sleep(LAST_WORDS).await;
     };
     tokio::select! {
-        result = server => result?,
+        () = server => {}
         () = late => tracing::warn!("some requests did not end in time"),
     }
-    background.iter().for_each(|worker| worker.abort());
-    renewal.abort();
+    background.iter().for_each(|work| work.abort());
     Ok(())
 }
 
@@ -147,6 +180,7 @@ pub(crate) fn router(service: Service) -> Router {
         .layer(DefaultBodyLimit::max(api::LARGEST_BODY))
         .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::REQUEST_TIMEOUT, Duration::from_secs(60)))
         .layer(from_fn(api::refusals::uniform))
+        .layer(from_fn_with_state(service.clone(), limits::throttled))
         .layer(from_fn_with_state(behind_proxy, request::identified))
         .with_state(service)
 }
@@ -183,6 +217,18 @@ async fn end_signal() {
     }
 }
 
+/// Reads what searching and publishing look things up in, so that nobody has to wait for it; whoever comes before that reads it too.
+async fn read_ahead(service: Service) {
+    let found = service.table.read_ahead(&service.registry.rows).await;
+    let names = async {
+        let mut rows = service.registry.rows.acquire().await?;
+        service.names.catch_up(&mut rows).await
+    };
+    if let Err(failure) = found.and(names.await) {
+        tracing::error!(%failure, "what the registry holds could not be read ahead");
+    }
+}
+
 /// Keeps the pointer and the table of search fresh, and removes what is of no more use.
 async fn renew(service: Service) {
     if let Err(failure) = service.registry.blobs.remove_drafts().await {
@@ -190,7 +236,7 @@ async fn renew(service: Service) {
     }
     let mut pruner = Pruner::default();
     for round in 0_u64.. {
-        if round.is_multiple_of(RELOAD)
+        if round % RELOAD == RELOAD - 1
             && let Err(failure) = service.table.reload(&service.registry.rows).await
         {
             tracing::error!(%failure, "the packs could not be read for search");

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use exo_index::registry::look_alike;
 
 use crate::access;
 use crate::accounts::{self, Refused, SHORTEST_PASSWORD, is_login};
@@ -11,6 +12,7 @@ use crate::chance;
 use crate::client_address::ClientAddress;
 use crate::database;
 use crate::error::ApiError;
+use crate::limits;
 use crate::second_factor;
 use crate::service::Service;
 
@@ -46,13 +48,18 @@ pub(crate) struct NewAccount {
 /// What stands in the way.
 pub(crate) async fn sign_up(service: &Service, from: &ClientAddress, new: NewAccount) -> Result<(), ApiError> {
     let rows = &service.registry.rows;
-    access::limit(rows, &format!("accounts from {from}"), ACCOUNTS).await?;
+    limits::limit(rows, &format!("accounts from {from}"), ACCOUNTS).await?;
     // Before the code is used up.
     if !is_login(&new.login) {
         return Err(bad_login());
     }
     if !accounts::is_password(&new.password) {
         return Err(bad_password());
+    }
+    // Who runs the registry calls accounts what they like.
+    if new.code.is_none() && (look_alike::is_reserved_scope(&new.login) || service.bundled.has(&new.login)) {
+        return Err(ApiError::malformed(format!("the login `{}` is reserved", new.login))
+            .hint("it would speak for exo, for a pack that comes with it, or for the registry: choose another"));
     }
     let administrator = match new.code {
         Some(code) => {
@@ -93,12 +100,12 @@ pub(crate) async fn check_password(
     if !is_login(login) {
         return Err(ApiError::unauthorized("login or password is wrong"));
     }
-    access::limit(rows, &format!("logins from {from}"), LOGINS_OF_ADDRESS).await?;
-    access::limit(rows, &format!("login {login} from {from}"), LOGINS).await?;
+    limits::limit(rows, &format!("logins from {from}"), LOGINS_OF_ADDRESS).await?;
+    limits::limit(rows, &format!("login {login} from {from}"), LOGINS).await?;
     let wrong = format!("wrong password of {login}");
-    tokio::time::sleep(wait(access::lately(rows, &wrong).await?)).await;
+    tokio::time::sleep(wait(limits::lately(rows, &wrong).await?)).await;
     if !accounts::knows(rows, login, password).await? {
-        access::count(rows, &wrong).await?;
+        limits::count(rows, &wrong).await?;
         service.count("login-refused");
         let mut rows = rows.acquire().await?;
         // Of logins that nobody has there is nobody to tell.
@@ -154,7 +161,7 @@ async fn begin(service: &Service, login: &str) -> Result<Door, ApiError> {
 /// # Errors
 /// The password was shown too long ago, the code is wrong, or there were too many tries.
 pub(crate) async fn finish(service: &Service, from: &ClientAddress, half: &str, code: &str) -> Result<Door, ApiError> {
-    access::limit(&service.registry.rows, &format!("logins from {from}"), LOGINS_OF_ADDRESS).await?;
+    limits::limit(&service.registry.rows, &format!("logins from {from}"), LOGINS_OF_ADDRESS).await?;
     let shown = service.registry.sealer.unseal(HALF, half).and_then(|text| String::from_utf8(text).ok());
     let (login, _) = shown
         .as_deref()

@@ -11,7 +11,9 @@ use crate::access::{self, Caller, Right};
 use crate::audit::Entry;
 use crate::changes;
 use crate::database::{self, Rows};
+use crate::deletion;
 use crate::error::ApiError;
+use crate::limits::{self, Kind};
 use crate::second_factor;
 use crate::service::Service;
 
@@ -56,16 +58,27 @@ pub(crate) async fn change(
     name: &PackName,
 ) -> Result<Rows, ApiError> {
     caller.may(right, name)?;
+    limits::of_account(&service.registry.rows, kind(right), &caller.login).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
     let there = sqlx::query("SELECT name FROM packs WHERE name = $1")
         .bind(name.as_str().to_owned())
         .fetch_optional(&mut *turn)
         .await?;
     if there.is_none() {
-        return Err(no_pack(name));
+        return Err(deletion::nothing(&mut turn, name, None).await?);
     }
     caller.must_own(&mut turn, right, name).await?;
     Ok(turn)
+}
+
+/// As what a change by some right is counted.
+const fn kind(right: Right) -> Kind {
+    match right {
+        Right::PublishNew | Right::PublishUpdate => Kind::Publish,
+        Right::Yank | Right::Admin => Kind::Yank,
+        Right::Owners => Kind::Owners,
+        Right::Advisories => Kind::Advisories,
+    }
 }
 
 /// Makes a change of a pack visible: the word of the audit log and what it is about besides, and the event of the public one.
@@ -90,7 +103,8 @@ pub(crate) fn told<'a>(entry: Entry<'a>, event: &Event) -> Entry<'a> {
         | Event::Yank { version, .. }
         | Event::Unyank { version, .. }
         | Event::Quarantine { version, .. }
-        | Event::Release { version, .. } => entry.version(version),
+        | Event::Release { version, .. }
+        | Event::Delete { version, .. } => entry.version(version),
         Event::Owner { login, .. } => entry.detail(login.as_str()),
         Event::Advisory { id, .. } | Event::AdvisoryWithdrawn { id, .. } => entry.detail(id.as_str()),
         Event::Member { login, role, .. } => match role {
@@ -113,9 +127,12 @@ pub(crate) async fn version_entry(
     let found = sqlx::query("SELECT entry FROM versions WHERE name = $1 AND version = $2")
         .bind(name.as_str().to_owned())
         .bind(version.to_string())
-        .fetch_optional(rows)
+        .fetch_optional(&mut *rows)
         .await?;
-    let row = found.ok_or_else(|| ApiError::absent(format!("there is no `{name} {version}`")))?;
+    let row = match found {
+        Some(row) => row,
+        None => return Err(deletion::nothing(rows, name, Some(version)).await?),
+    };
     Ok(serde_json::from_str(&row.try_get::<String, _>("entry")?)?)
 }
 

@@ -7,11 +7,15 @@ use sqlx::Row as _;
 use crate::access::{self, Caller, LONGEST_TOKEN_DAYS, Right};
 use crate::audit::Entry;
 use crate::error::ApiError;
+use crate::limits::{self, Kind};
 use crate::second_factor;
 use crate::service::Service;
 
 /// The longest name of a token, in bytes.
 const LONGEST_NAME: usize = 100;
+
+/// Tokens of one account, those that have expired lately among them.
+const MOST: usize = 100;
 
 /// A token that is asked for.
 #[derive(Debug, Clone, Deserialize)]
@@ -61,8 +65,14 @@ pub(crate) async fn make(service: &Service, caller: &Caller, new: NewToken) -> R
     if new.packs.is_empty() || new.packs.len() > 50 || !new.packs.iter().all(sound) {
         return Err(ApiError::malformed("a token needs 1 to 50 globs of names, such as `*` or `@arm/*`"));
     }
-    second_factor::prove(service, caller).await?;
     let rows = &service.registry.rows;
+    limits::of_account(rows, Kind::Tokens, &caller.login).await?;
+    if list(service, caller).await?.len() >= MOST {
+        return Err(
+            ApiError::conflict(format!("the account has {MOST} tokens already")).hint("end those that nobody uses")
+        );
+    }
+    second_factor::prove(service, caller).await?;
     let (id, token, expires) =
         access::issue(rows, &caller.login, &new.name, Some((&rights, &new.packs)), new.expires_days).await?;
     let entry = Entry::new(&caller.login, "token", &new.name);

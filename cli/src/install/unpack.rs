@@ -45,11 +45,15 @@ pub(crate) fn unpack(
         ))
         .code(codes::RESOLUTION);
         return Err(if versions.is_empty() {
-            failure.hint("use the exo version that wrote the lockfile, or run `exo remove` for the pack")
+            failure.hint(
+                "use the exo version that wrote the lockfile, or run `exo remove` for the pack; a registry from which it was deleted says why on its page",
+            )
         } else {
             failure
-                .note(format!("this exo has {}", versions.join(", ")))
-                .hint("delete its entry from Exo.lock and run `exo install` to take a version that is there")
+                .note(format!("there is {}", versions.join(", ")))
+                .hint(
+                    "delete its entry from Exo.lock and run `exo install` to take a version that is there; a registry from which it was deleted says why on its page of versions",
+                )
         });
     };
     let files: Vec<(String, Vec<u8>)> = pack.unpack()?.into_iter().collect();

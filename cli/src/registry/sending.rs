@@ -12,7 +12,11 @@ use crate::packaging::Packed;
 use crate::registry::api::{Api, Body, encoded};
 use crate::terminal::Terminal;
 
-/// Between two questions how it goes, at first and at most.
+/// Seconds for which the registry is asked to hold its answer back until it is done.
+const WAIT: u64 = 25;
+/// An answer that takes so long was held back.
+const HELD_BACK: Duration = Duration::from_secs(5);
+/// Between two questions how it goes, of a registry that does not hold answers back, at first and at most.
 const PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// A registry that does not answer for so long is given up; it goes on without us.
@@ -64,17 +68,55 @@ pub(crate) fn send(api: &Api, terminal: &Terminal, packs: &[&Packed], dry_run: b
         }
     }
     drop(progress);
-    api.ask("POST", &format!("publish/{session}/commit"), Body::Nothing)?;
     terminal.status("Uploaded", &format!("{}; the registry checks now", count(packs.len(), "pack")));
-    wait(api, &session)
+    let start = Instant::now();
+    match api.attempt("POST", &format!("publish/{session}/commit?wait={WAIT}"), Body::Nothing) {
+        Ok(Ok(answer)) => match ended(answer)? {
+            Some(ended) => Ok(ended),
+            None => wait(api, &session, start),
+        },
+        Ok(Err(refused)) => Err(api.failure(refused)),
+        // The line was lost while the answer was held back; the registry knows what became of it.
+        Err(failed) if failed.exit == Exit::Environment => wait(api, &session, start),
+        Err(failed) => Err(failed),
+    }
 }
 
-/// Asks until the registry is done. One that is started again in between goes on with it.
-fn wait(api: &Api, session: &str) -> Outcome<Ended> {
+/// How a publish ended, if it has.
+fn ended(answer: Value) -> Outcome<Option<Ended>> {
+    Ok(Some(match answer.get("state").and_then(Value::as_str).unwrap_or_default() {
+        "published" => Ended::Published(answer),
+        "checked" => Ended::Checked(answer),
+        "refused" => Ended::Refused(Refusal::of(&answer)),
+        "checking" => return Ok(None),
+        "open" => {
+            return Err(Failure::environment("the registry does not know that all packs were sent")
+                .note("the connection to it was lost, or its machine stopped, just then; nothing was published")
+                .hint("run the same command again"));
+        }
+        other => {
+            return Err(Failure::environment(format!(
+                "the registry says that the publish is `{}`, which this exo does not know",
+                shown(other)
+            ))
+            .hint("use a newer exo"));
+        }
+    }))
+}
+
+/// Asks until the registry is done, which holds its answers back for some time if it can. One that is started again in between goes on
+/// with it.
+fn wait(api: &Api, session: &str, mut asked: Instant) -> Outcome<Ended> {
     let mut pause = PAUSE;
     let mut heard = Instant::now();
     loop {
-        let answer = match api.ask("GET", &format!("publish/{session}"), Body::Nothing) {
+        // An older registry answers at once.
+        if asked.elapsed() < HELD_BACK {
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        asked = Instant::now();
+        let answer = match api.ask("GET", &format!("publish/{session}?wait={WAIT}"), Body::Nothing) {
             Ok(answer) => answer,
             Err(failed) if failed.exit == Exit::Environment && heard.elapsed() < PATIENCE => {
                 std::thread::sleep(LONGEST_PAUSE);
@@ -87,21 +129,9 @@ fn wait(api: &Api, session: &str) -> Outcome<Ended> {
             }
         };
         heard = Instant::now();
-        match answer.get("state").and_then(Value::as_str).unwrap_or_default() {
-            "published" => return Ok(Ended::Published(answer)),
-            "checked" => return Ok(Ended::Checked(answer)),
-            "refused" => return Ok(Ended::Refused(Refusal::of(&answer))),
-            "open" | "checking" => {}
-            other => {
-                return Err(Failure::environment(format!(
-                    "the registry says that the publish is `{}`, which this exo does not know",
-                    shown(other)
-                ))
-                .hint("use a newer exo"));
-            }
+        if let Some(ended) = ended(answer)? {
+            return Ok(ended);
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

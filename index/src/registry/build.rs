@@ -41,13 +41,31 @@ pub fn shard_object(shard: &Shard) -> Result<(Sha256, Object), Malformed> {
 ///
 /// The same shards give the same index, whoever builds it and in whatever order.
 pub fn index(shards: &BTreeMap<PackName, Sha256>) -> Index {
-    let mut buckets: BTreeMap<u8, Bucket> = BTreeMap::new();
-    for (name, digest) in shards {
-        buckets.entry(bucket_of(name)).or_default().0.insert(name.clone(), *digest);
+    let all = shards.iter().map(|(name, digest)| (name.clone(), Some(*digest))).collect();
+    amended(Snapshot::empty(), BTreeMap::new(), &all)
+}
+
+/// The index that a snapshot becomes when some shards are added to it or replaced, and those of packs that are no more go. `buckets` are
+/// those of the snapshot that the changed names fall into, as far as they are not empty; the buckets of other names stay as they are, and
+/// are not among the objects.
+pub fn amended(
+    mut snapshot: Snapshot,
+    mut buckets: BTreeMap<u8, Bucket>,
+    changed: &BTreeMap<PackName, Option<Sha256>>,
+) -> Index {
+    for (name, digest) in changed {
+        let bucket = &mut buckets.entry(bucket_of(name)).or_default().0;
+        match digest {
+            Some(digest) => bucket.insert(name.clone(), *digest),
+            None => bucket.remove(name),
+        };
     }
-    let mut snapshot = Snapshot::empty();
     let mut objects = Vec::with_capacity(buckets.len().min(BUCKETS) + 1);
     for (number, bucket) in &buckets {
+        if bucket.0.is_empty() {
+            snapshot.set(*number, None);
+            continue;
+        }
         let bytes = bucket.to_bytes();
         let digest = Sha256::of(&bytes);
         snapshot.set(*number, Some(digest));
@@ -85,5 +103,38 @@ mod tests {
             assert!(Shard::parse(&files[&layout::shard(digest)], name).is_ok());
         }
         assert_eq!(layout::name_in_url(&PackName::parse("@arm/neon").unwrap()), "%40arm%2Fneon");
+    }
+
+    /// Adds, replaces and removes; few packs, so that some buckets become empty.
+    #[test]
+    fn an_amended_index_is_the_one_that_is_built_anew() {
+        let name = |number: u64| PackName::parse(&format!("pack-{number}")).unwrap();
+        for size in [1, 60, 600_u64] {
+            let mut shards: BTreeMap<_, _> = (0..size).map(|n| (name(n), Sha256::of(&n.to_be_bytes()))).collect();
+            let before = index(&shards);
+            let files: BTreeMap<String, Vec<u8>> = before.objects.into_iter().map(|o| (o.path, o.bytes)).collect();
+            let changed: BTreeMap<_, _> = [0, size - 1, size, 7000, 7001]
+                .into_iter()
+                .map(|n| (name(n), (n != 0 && n != 7001).then(|| Sha256::of(b"other"))))
+                .collect();
+            let snapshot = Snapshot::parse(&files[&layout::snapshot(&before.snapshot)]).unwrap();
+            let mut buckets = BTreeMap::new();
+            for number in changed.keys().map(bucket_of) {
+                let Some(digest) = snapshot.bucket(number) else { continue };
+                buckets.insert(number, Bucket::parse(&files[&layout::bucket(&digest)], number).unwrap());
+            }
+            let amended = amended(snapshot, buckets, &changed);
+            for (name, digest) in changed {
+                match digest {
+                    Some(digest) => shards.insert(name, digest),
+                    None => shards.remove(&name),
+                };
+            }
+            let anew = index(&shards);
+            assert_eq!(amended.snapshot, anew.snapshot, "{size}");
+            assert!(amended.objects.len() <= 6);
+            let fresh = anew.objects.iter().filter(|object| !files.contains_key(&object.path));
+            assert!(fresh.into_iter().all(|object| amended.objects.contains(object)), "{size}");
+        }
     }
 }

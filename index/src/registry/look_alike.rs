@@ -4,9 +4,13 @@
 //! administrator allows it. Digits are exempt from the rule of one edit where both names have one in that place: `conv1d` and `conv2d`,
 //! `avx2` and `avx5` are different things, not slips.
 
+mod known;
+
 use std::fmt;
 
 use crate::name::PackName;
+
+pub use known::Known;
 
 /// Words that name the language, the program or an authority; a pack of such a name would speak for them.
 const RESERVED: &[&str] = &[
@@ -42,6 +46,9 @@ const RESERVED: &[&str] = &[
     "verified",
     "workspace",
 ];
+
+/// What comes with the program: as packs they are bundled, and as scopes they would speak for it.
+const RESERVED_SCOPES: &[&str] = &["exo", "std"];
 
 /// What people add to the name of something to say that it is that thing.
 const AFFIXES: &[&str] = &["exo", "lib", "official", "pack", "packs", "pkg", "real", "rs", "the", "x"];
@@ -84,21 +91,15 @@ impl fmt::Display for Likeness {
 
 /// Whether nobody but the registry's administrators may take a name.
 pub fn is_reserved(name: &PackName) -> bool {
-    RESERVED.contains(&name.base()) && name.vendor().is_none() || name.vendor().is_some_and(|v| RESERVED.contains(&v))
+    match name.vendor() {
+        Some(scope) => is_reserved_scope(scope),
+        None => RESERVED.contains(&name.base()),
+    }
 }
 
-/// The first of the known names that a new one could be taken for. A name is not compared with itself, nor with names of its own vendor.
-pub fn resembles<'a>(
-    new: &PackName,
-    known: impl IntoIterator<Item = &'a PackName>,
-) -> Option<(&'a PackName, Likeness)> {
-    known.into_iter().find_map(|other| {
-        let same_vendor = new.vendor().is_some() && new.vendor() == other.vendor();
-        if new == other || same_vendor {
-            return None;
-        }
-        likeness(new, other).map(|likeness| (other, likeness))
-    })
+/// Whether nobody may call a scope so, nor an account that anybody can make.
+pub fn is_reserved_scope(scope: &str) -> bool {
+    RESERVED.contains(&scope) || RESERVED_SCOPES.contains(&scope)
 }
 
 /// In what way two different names look alike.
@@ -207,8 +208,9 @@ mod tests {
     use super::*;
 
     fn how(new: &str, known: &str) -> Option<Likeness> {
-        let known = PackName::parse(known).unwrap();
-        resembles(&PackName::parse(new).unwrap(), [&known]).map(|(_, likeness)| likeness)
+        let mut names = Known::default();
+        names.extend([PackName::parse(known).unwrap()]);
+        names.resembled(&PackName::parse(new).unwrap()).first().map(|(_, likeness)| *likeness)
     }
 
     #[test]
@@ -262,9 +264,15 @@ mod tests {
 
     #[test]
     fn reserved_words() {
-        for (name, reserved) in
-            [("official", true), ("@official/neon", true), ("@arm/core", false), ("neon", false), ("registry", true)]
-        {
+        for (name, reserved) in [
+            ("official", true),
+            ("@official/neon", true),
+            ("@exo/neon", true),
+            ("exo-neon", false),
+            ("@arm/core", false),
+            ("neon", false),
+            ("registry", true),
+        ] {
             assert_eq!(is_reserved(&PackName::parse(name).unwrap()), reserved, "{name}");
         }
     }

@@ -1,7 +1,9 @@
 //! Feeds of new versions and of advisories, of all packs or of one, as Atom (RFC 4287).
 
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, Path, State};
 use axum::http::header;
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::response::{IntoResponse, Response};
 use exo_index::name::PackName;
 use exo_index::registry::layout::name_in_url;
@@ -30,17 +32,21 @@ struct Item {
     summary: String,
 }
 
-pub(super) async fn all(State(service): State<Service>) -> Result<Response, ApiError> {
+pub(super) async fn all(State(service): State<Service>, base: Base) -> Result<Response, ApiError> {
     let found =
         sqlx::query("SELECT name, entry, published FROM versions ORDER BY published DESC, name, version LIMIT $1")
             .bind(MOST)
             .fetch_all(&service.registry.rows)
             .await?;
     let title = format!("New versions in {}", service.registry.origin);
-    answer(&service, &title, "/api/v1/feed.atom", &versions(&found)?)
+    answer(&service, &base, &title, "/api/v1/feed.atom", &versions(&found)?)
 }
 
-pub(super) async fn of_pack(State(service): State<Service>, path: Path<String>) -> Result<Response, ApiError> {
+pub(super) async fn of_pack(
+    State(service): State<Service>,
+    base: Base,
+    path: Path<String>,
+) -> Result<Response, ApiError> {
     let name = named(&path)?;
     let found = sqlx::query(
         "SELECT name, entry, published FROM versions WHERE name = $1 ORDER BY published DESC, version LIMIT $2",
@@ -54,20 +60,21 @@ pub(super) async fn of_pack(State(service): State<Service>, path: Path<String>) 
     }
     let title = format!("New versions of {name} in {}", service.registry.origin);
     let own = format!("/api/v1/packs/{}/feed.atom", name_in_url(&name));
-    answer(&service, &title, &own, &versions(&found)?)
+    answer(&service, &base, &title, &own, &versions(&found)?)
 }
 
 /// Advisories of all packs.
-pub(super) async fn advisories(State(service): State<Service>) -> Result<Response, ApiError> {
+pub(super) async fn advisories(State(service): State<Service>, base: Base) -> Result<Response, ApiError> {
     let mut rows = service.registry.rows.acquire().await?;
     let found = newest(&mut rows, None, MOST).await?;
     let title = format!("Advisories in {}", service.registry.origin);
-    answer(&service, &title, "/api/v1/advisories.atom", &found.iter().map(told).collect::<Vec<_>>())
+    answer(&service, &base, &title, "/api/v1/advisories.atom", &found.iter().map(told).collect::<Vec<_>>())
 }
 
 /// Advisories of one pack.
 pub(super) async fn advisories_of_pack(
     State(service): State<Service>,
+    base: Base,
     path: Path<String>,
 ) -> Result<Response, ApiError> {
     let name = named(&path)?;
@@ -79,7 +86,7 @@ pub(super) async fn advisories_of_pack(
     let found = newest(&mut rows, Some(&name), MOST).await?;
     let title = format!("Advisories of {name} in {}", service.registry.origin);
     let own = format!("/api/v1/packs/{}/advisories.atom", name_in_url(&name));
-    answer(&service, &title, &own, &found.iter().map(told).collect::<Vec<_>>())
+    answer(&service, &base, &title, &own, &found.iter().map(told).collect::<Vec<_>>())
 }
 
 fn versions(rows: &[sqlx::any::AnyRow]) -> Result<Vec<Item>, Failure> {
@@ -112,19 +119,38 @@ fn told(kept: &Kept) -> Item {
     }
 }
 
-fn answer(service: &Service, title: &str, own: &str, items: &[Item]) -> Result<Response, ApiError> {
-    let text = feed(&service.registry.origin, title, own, items);
-    let headers =
-        [(header::CONTENT_TYPE, "application/atom+xml; charset=utf-8"), (header::CACHE_CONTROL, "max-age=300")];
+/// Under which address a request reached the registry: links of a feed are followed from anywhere.
+pub(super) struct Base(String);
+
+impl FromRequestParts<Service> for Base {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, ApiError> {
+        let said = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        let scheme = said("x-forwarded-proto").filter(|scheme| service.behind_proxy && *scheme == "https");
+        let host = said(header::HOST.as_str()).filter(|host| host.parse::<Authority>().is_ok() && !host.contains('@'));
+        // Without a host there is nothing better than what the feed's own address begins with.
+        Ok(Self(host.map(|host| format!("{}://{host}", scheme.unwrap_or("http"))).unwrap_or_default()))
+    }
+}
+
+fn answer(service: &Service, base: &Base, title: &str, own: &str, items: &[Item]) -> Result<Response, ApiError> {
+    let text = feed(&service.registry.origin, &base.0, title, own, items);
+    let headers = [
+        (header::CONTENT_TYPE, "application/atom+xml; charset=utf-8"),
+        (header::CACHE_CONTROL, "max-age=300"),
+        (header::VARY, "Host, X-Forwarded-Proto"),
+    ];
     Ok((headers, text).into_response())
 }
 
-/// The text of a feed. Addresses are relative to that of the feed, since a registry does not know under which name it is reached.
-fn feed(origin: &str, title: &str, own: &str, items: &[Item]) -> String {
+/// The text of a feed. Its ids do not depend on the address under which it was asked for, its links do.
+fn feed(origin: &str, base: &str, title: &str, own: &str, items: &[Item]) -> String {
+    let base = escaped(base);
     let updated = items.iter().map(|item| item.updated).max().unwrap_or(0);
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<id>urn:exo:{}:{}</id>\n\
-         <title>{}</title>\n<updated>{}</updated>\n<link rel=\"self\" href=\"{}\"/>\n<author><name>{}</name></author>\n",
+         <title>{}</title>\n<updated>{}</updated>\n<link rel=\"self\" href=\"{base}{}\"/>\n<author><name>{}</name></author>\n",
         escaped(origin),
         escaped(own),
         escaped(title),
@@ -135,7 +161,7 @@ fn feed(origin: &str, title: &str, own: &str, items: &[Item]) -> String {
     for item in items {
         text.push_str(&format!(
             "<entry>\n<id>urn:exo:{}:{}</id>\n<title>{}</title>\n<updated>{}</updated>\n\
-             <link href=\"{}\"/>\n<summary>{}</summary>\n</entry>\n",
+             <link href=\"{base}{}\"/>\n<summary>{}</summary>\n</entry>\n",
             escaped(origin),
             escaped(&item.id),
             escaped(&item.title),
@@ -173,7 +199,8 @@ mod tests {
     fn what_packs_say_of_themselves_stays_text() {
         assert_eq!(escaped("a<b>&\"\u{1}"), "a&lt;b&gt;&amp;&quot; ");
         assert!(
-            feed("r", "t & u", "/f", &[]).contains("<title>t &amp; u</title>\n<updated>1970-01-01T00:00:00Z</updated>")
+            feed("r", "http://h", "t & u", "/f", &[])
+                .contains("<title>t &amp; u</title>\n<updated>1970-01-01T00:00:00Z</updated>")
         );
     }
 }

@@ -16,6 +16,7 @@ use super::{named, pack_name, version};
 use crate::access::Caller;
 use crate::audit;
 use crate::contents;
+use crate::deletion;
 use crate::difference;
 use crate::error::ApiError;
 use crate::index;
@@ -27,7 +28,9 @@ use crate::stewardship::{self, Subject, no_pack};
 pub(super) async fn show(State(service): State<Service>, path: Path<String>) -> Result<Json<Value>, ApiError> {
     let name = named(&path)?;
     let mut rows = service.registry.rows.acquire().await?;
-    let shard = index::shard(&mut rows, &name).await?.ok_or_else(|| no_pack(&name))?;
+    let Some(shard) = index::shard(&mut rows, &name).await? else {
+        return Err(deletion::nothing(&mut rows, &name, None).await?);
+    };
     let downloads: i64 = sqlx::query("SELECT downloads FROM packs WHERE name = $1")
         .bind(name.as_str().to_owned())
         .fetch_one(&mut *rows)
@@ -58,6 +61,16 @@ pub(super) async fn show_version(
     .await?;
     let downloads: i64 = row.try_get("n")?;
     Ok(Json(json!({ "name": name.as_str(), "version": entry, "findings": findings, "downloads": downloads })))
+}
+
+pub(super) async fn delete(
+    State(service): State<Service>,
+    caller: Caller,
+    Path(place): Path<(String, String)>,
+    Json(asked): Json<deletion::Asked>,
+) -> Result<StatusCode, ApiError> {
+    deletion::delete(&service, &caller, &pack_name(&place.0)?, &version(&place.1)?, asked).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// What changed from one version to another: files line by line, and what is offered to users of the pack.

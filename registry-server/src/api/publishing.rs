@@ -1,10 +1,11 @@
 //! The steps of a publish: prepare, upload, commit, and asking how it went.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use exo_index::archive::Limits;
 use exo_index::digest::Sha256;
@@ -12,10 +13,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{pack_name, version};
-use crate::access::{self, Caller, Right};
+use crate::access::{Caller, Right};
 use crate::chance::{self, signed};
 use crate::error::ApiError;
 use crate::index;
+use crate::limits::{self, Kind};
 use crate::publish::admission;
 use crate::publish::declaration::{Declared, Publish, State as Stage, load};
 use crate::publish::{waiting, worker};
@@ -26,8 +28,8 @@ use crate::service::Service;
 /// Packs in one publish.
 const MOST_PACKS: usize = 256;
 
-/// Publishes begun by one account in one minute.
-const PUBLISHES: i64 = 120;
+/// Seconds that an answer is held back at most: proxies on the way give up on one after a minute.
+const LONGEST_WAIT: u64 = 30;
 
 #[derive(Deserialize)]
 pub(super) struct NewPublish {
@@ -93,11 +95,12 @@ pub(super) async fn prepare(
     Json(body): Json<NewPublish>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let declared = body.declared()?;
-    let rows = &service.registry.rows;
-    access::limit(rows, &format!("publish {}", caller.login), PUBLISHES).await?;
+    // A publish that a power cut takes before it was committed is begun again by its author.
+    let passing = &service.registry.passing;
+    limits::of_account(passing, Kind::Publish, &caller.login).await?;
     may_publish(&service, &caller, &declared).await?;
     let id = chance::id()?;
-    let mut new = rows.begin().await?;
+    let mut new = passing.begin().await?;
     sqlx::query("INSERT INTO publishes (id, login, dry_run, state, created, lease, result, token, address) VALUES ($1, $2, $3, 'open', $4, 0, '', $5, $6)")
         .bind(id.clone())
         .bind(caller.login)
@@ -153,14 +156,28 @@ pub(super) async fn upload(
         return Err(ApiError::malformed(format!("the upload is not the declared archive of `{}`", declared.name))
             .hint("it was cut short or changed on its way: upload it again"));
     }
-    service.registry.blobs.put(&waiting(&publish.id, &sha256), body.to_vec()).await?;
+    service.registry.blobs.put_passing(&waiting(&publish.id, &sha256), body.to_vec()).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// How long the answer may be held back until the publish has ended, in seconds.
+#[derive(Deserialize)]
+pub(super) struct Patience {
+    #[serde(default)]
+    wait: u64,
+}
+
+impl Patience {
+    fn time(&self) -> Duration {
+        Duration::from_secs(self.wait.min(LONGEST_WAIT))
+    }
 }
 
 pub(super) async fn commit(
     State(service): State<Service>,
     caller: Caller,
     Path(id): Path<String>,
+    Query(patience): Query<Patience>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let publish = open(&service, &caller, &id).await?;
     for pack in &publish.packs {
@@ -168,27 +185,37 @@ pub(super) async fn commit(
             return Err(ApiError::conflict(format!("the archive of `{}` is not uploaded", pack.name)));
         }
     }
+    let watch = service.ends.watch();
+    // Who waits is told of the end only, which lasts; who goes away relies on what is said here.
+    let rows = if patience.wait > 0 { &service.registry.passing } else { &service.registry.rows };
     let done = sqlx::query("UPDATE publishes SET state = 'checking' WHERE id = $1 AND state = 'open'")
         .bind(id)
-        .execute(&service.registry.rows)
+        .execute(rows)
         .await?;
     if done.rows_affected() == 0 {
         return Err(ApiError::conflict("the publish is committed already"));
     }
     service.wake.notify_one();
-    Ok((StatusCode::ACCEPTED, Json(json!({ "state": Stage::Checking.as_str() }))))
+    let publish = Publish { state: Stage::Checking, ..publish };
+    let publish = watch.wait(&service, publish, patience.time()).await?;
+    let status = if publish.state == Stage::Checking { StatusCode::ACCEPTED } else { StatusCode::OK };
+    Ok((status, Json(told(&service, &publish).await?)))
 }
 
 pub(super) async fn state(
     State(service): State<Service>,
     caller: Caller,
     Path(id): Path<String>,
+    Query(patience): Query<Patience>,
 ) -> Result<Json<Value>, ApiError> {
+    let watch = service.ends.watch();
     let publish = own(&service, &caller, &id).await?;
-    if publish.state == Stage::Published {
-        // The rows come first: whoever reads "published" here finds the packs in the index.
-        index::show_latest(&service.registry).await?;
-    }
+    let publish = watch.wait(&service, publish, patience.time()).await?;
+    Ok(Json(told(&service, &publish).await?))
+}
+
+/// What is said of a publish.
+async fn told(service: &Service, publish: &Publish) -> Result<Value, ApiError> {
     let mut answer: Value = if publish.result.is_empty() {
         let packs: Vec<Value> = publish
             .packs
@@ -199,10 +226,14 @@ pub(super) async fn state(
     } else {
         serde_json::from_str(&publish.result)?
     };
+    if matches!(publish.state, Stage::Published | Stage::Refused) {
+        // The rows come first: whoever reads "published" here, or that a version is published already, finds it in the index.
+        index::show_latest(&service.registry).await?;
+    }
     if let Some(answer) = answer.as_object_mut() {
         answer.insert("state".to_owned(), json!(publish.state.as_str()));
     }
-    Ok(Json(answer))
+    Ok(answer)
 }
 
 pub(super) async fn abandon(

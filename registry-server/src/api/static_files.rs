@@ -11,6 +11,7 @@ use sqlx::Row as _;
 
 use super::ranges::{self, Asked};
 use crate::chance;
+use crate::deletion;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::quarantine;
@@ -38,8 +39,10 @@ pub(super) async fn serve(
         Some(archive) => version_of(&service, archive).await?,
         None => None,
     };
-    if let Some((name, entry)) = &archived {
-        quarantine::check(name, entry)?;
+    match (&archived, path.strip_prefix("blob/")) {
+        (Some((name, entry)), _) => quarantine::check(name, entry)?,
+        (None, Some(archive)) => deletion::check_archive(&mut *service.registry.rows.acquire().await?, archive).await?,
+        (None, None) => {}
     }
     let changes = whole == layout::LATEST;
     let bytes = bytes(&service, &whole, changes).await?;

@@ -13,9 +13,9 @@ use exo_index::registry::pointer::Pointer;
 use exo_index::registry::trust::{Refusal, Trust, named_root};
 
 use super::Run;
-use super::parallel::each;
 use crate::chance;
 use crate::failure::Failure;
+use crate::parallel::each;
 use crate::tiles::{Source as _, computed};
 
 /// The largest pointer or root.
@@ -73,7 +73,7 @@ pub(super) async fn believe(run: &Arc<Run>) -> Result<Believed, Failure> {
             let bytes = run.upstream.need(&layout::root(1), SMALL).await?;
             let first = Envelope::parse("a root", &bytes)?;
             if run.pin.is_none() {
-                println!("first visit: the root is sha256:{}; `--root` pins it", first.payload_digest());
+                say!("first visit: the root is sha256:{}; `--root` pins it", first.payload_digest());
             }
             roots.insert(1, bytes);
             Trust::first(first, run.pin.as_ref()).map_err(refused)?

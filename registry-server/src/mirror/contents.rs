@@ -16,8 +16,8 @@ use exo_index::registry::verdict::Verdict;
 
 use super::Run;
 use super::belief::Believed;
-use super::parallel::each;
 use crate::failure::Failure;
+use crate::parallel::each;
 use crate::static_folder::StaticFolder;
 
 /// The largest snapshot, bucket, shard or verdict.

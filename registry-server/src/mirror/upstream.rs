@@ -2,7 +2,7 @@
 
 use std::io::{self, Read as _};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::tiles::Source;
@@ -10,6 +10,9 @@ use crate::tiles::Source;
 /// How long it may take to reach the server, and how long nothing may come from it.
 const CONNECT: Duration = Duration::from_secs(15);
 const SILENCE: Duration = Duration::from_secs(60);
+/// What may come slowly: after so long, less than so many bytes in a second on the average are given up.
+const GRACE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(60) };
+const SLOWEST: u64 = 4 << 10;
 /// The largest tile: 256 leaves of 65 535 bytes, each with its length.
 const LARGEST_TILE: u64 = 256 * 65_537;
 /// The pauses before a request that failed is made again.
@@ -92,7 +95,9 @@ async fn fetch(client: &reqwest::Client, url: &str, limit: u64) -> Result<Vec<u8
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         NoAnswer::ForNow(format!("{}{cause}", error.without_url()))
     };
-    let mut answer = client.get(url).send().await.map_err(for_now)?;
+    let start = Instant::now();
+    let sent = tokio::time::timeout(GRACE, client.get(url).send()).await;
+    let mut answer = sent.map_err(|_| slow())?.map_err(for_now)?;
     match answer.status().as_u16() {
         200 => {}
         404 | 410 => {
@@ -102,13 +107,21 @@ async fn fetch(client: &reqwest::Client, url: &str, limit: u64) -> Result<Vec<u8
         status => return Err(NoAnswer::Final(format!("the server answered with status {status}"))),
     }
     let mut bytes = Vec::new();
-    while let Some(piece) = answer.chunk().await.map_err(for_now)? {
+    // Each piece is waited for as long as the bytes before it have bought.
+    while let Some(piece) = {
+        let until = start + GRACE + Duration::from_secs(bytes.len() as u64 / SLOWEST);
+        tokio::time::timeout_at(until.into(), answer.chunk()).await.map_err(|_| slow())?.map_err(for_now)?
+    } {
         if (bytes.len() + piece.len()) as u64 > limit {
             return Err(NoAnswer::Final(format!("it is larger than {limit} bytes")));
         }
         bytes.extend_from_slice(&piece);
     }
     Ok(bytes)
+}
+
+fn slow() -> NoAnswer {
+    NoAnswer::ForNow(format!("it comes slower than {SLOWEST} bytes in a second"))
 }
 
 fn read(file: &std::path::Path, limit: u64) -> io::Result<Vec<u8>> {
@@ -118,4 +131,49 @@ fn read(file: &std::path::Path, limit: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {limit} bytes")));
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Something that answers each request with the head of an answer of so many bytes, and then drips.
+    async fn dripping(size: usize, pause: Duration) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(async move {
+                    let mut asked = [0; 1024];
+                    let _ = stream.read(&mut asked).await;
+                    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {size}\r\n\r\n");
+                    let _ = stream.write_all(head.as_bytes()).await;
+                    for _ in 0..size {
+                        tokio::time::sleep(pause).await;
+                        if stream.write_all(b"x").await.is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+        });
+        format!("http://{address}/file")
+    }
+
+    #[tokio::test]
+    async fn what_drips_is_given_up() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::new();
+        let start = Instant::now();
+        let slow = fetch(&client, &dripping(1 << 20, Duration::from_millis(20)).await, 1 << 21).await;
+        assert!(matches!(slow, Err(NoAnswer::ForNow(why)) if why.contains("slower than 4096 bytes")));
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        let quick = fetch(&client, &dripping(100, Duration::ZERO).await, 1 << 21).await;
+        assert!(quick.is_ok_and(|bytes| bytes.len() == 100));
+    }
 }

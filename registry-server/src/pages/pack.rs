@@ -10,6 +10,7 @@ mod versions;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Form};
 use exo_index::name::PackName;
@@ -23,6 +24,7 @@ use super::trouble::{PageError, sentence};
 use super::visitor::{Frame, Visitor};
 use crate::access::{Caller, Right};
 use crate::chance::signed;
+use crate::deletion;
 use crate::error::ApiError;
 use crate::index;
 use crate::organisations;
@@ -165,7 +167,10 @@ impl Shown {
         let mut rows = registry.rows.acquire().await?;
         let no_pack =
             || ApiError::absent(format!("there is no pack `{name}`")).hint("search for it: its name may be another");
-        let shard = index::shard(&mut rows, name).await?.ok_or_else(no_pack)?;
+        let Some(shard) = index::shard(&mut rows, name).await? else {
+            let nothing = deletion::nothing(&mut rows, name, None).await?;
+            return Err(if nothing.status == StatusCode::GONE { nothing } else { no_pack() });
+        };
         let entry = match version {
             Some(version) => asked_for(&shard, version)?,
             None => usual(&shard).ok_or_else(no_pack)?,

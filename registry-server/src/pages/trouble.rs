@@ -109,7 +109,7 @@ impl Trouble {
         let mut response = page.unwrap_or_else(|error| error.0.into_response());
         *response.status_mut() = self.status;
         if self.status == StatusCode::TOO_MANY_REQUESTS {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(chance::seconds_of_minute()));
         }
         response
     }

@@ -14,32 +14,42 @@ use sqlx::{AnyConnection, Row as _};
 use super::bump::{Bump, Required};
 use super::bundled::Bundled;
 use super::examination::{Examined, diagnostic};
+use super::names::View;
 use super::verification::{Found, api_digest, surface};
 use crate::access::{self, Right};
 use crate::chance::{signed, unsigned};
 use crate::contents;
+use crate::deletion;
 use crate::failure::Failure;
 use crate::organisations;
 use crate::scopes::{self, NotYours};
+use crate::service::Service;
 
-/// Why a name cannot be taken by a new pack; `None` when it can.
-pub(crate) async fn name_refusal(
+/// What to do about a name that nobody is given.
+const OTHER_NAME: &str = "choose another name";
+
+/// Why a name cannot be taken by a new pack, and what to do; `None` when it can.
+async fn name_refusal(
+    service: &Service,
     rows: &mut AnyConnection,
+    view: View,
     name: &PackName,
-    bundled: &Bundled,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<(String, &'static str)>, Failure> {
+    if deletion::of_pack(rows, name).await?.iter().any(|tombstone| tombstone.version.is_empty()) {
+        return Ok(Some((format!("the pack `{name}` was deleted, and nobody is given its name again"), OTHER_NAME)));
+    }
     if look_alike::is_reserved(name) {
-        return Ok(Some(format!("the name `{name}` is reserved")));
+        return Ok(Some((format!("the name `{name}` is reserved"), OTHER_NAME)));
     }
-    if bundled.0.contains_key(name) {
-        return Ok(Some(format!("the name `{name}` is that of a pack that comes with exo")));
+    if service.bundled.0.contains_key(name) {
+        let hint = "choose another name; who asks for that one gets the pack that comes with exo";
+        return Ok(Some((format!("the name `{name}` is that of a pack that comes with exo"), hint)));
     }
-    let mut known: Vec<PackName> = bundled.0.keys().cloned().collect();
-    for row in sqlx::query("SELECT name FROM packs").fetch_all(&mut *rows).await? {
-        known.push(PackName::parse(&row.try_get::<String, _>("name")?)?);
-    }
-    Ok(look_alike::resembles(name, &known)
-        .map(|(other, likeness)| format!("the name `{name}` can be taken for `{other}`: it {likeness}")))
+    let resembled = service.names.resembled(rows, view, name).await?;
+    Ok(resembled.map(|(other, likeness)| {
+        let message = format!("the name `{name}` can be taken for `{other}`: it {likeness}");
+        (message, "choose a name that is not close to another, or put it behind a scope of yours: `@you/name`")
+    }))
 }
 
 /// Whether the registry has a pack.
@@ -53,16 +63,17 @@ pub(crate) async fn exists(rows: &mut AnyConnection, name: &PackName) -> Result<
 
 /// What stands against letting a pack in: its name, its owner, its version.
 pub(crate) async fn reasons_against(
+    service: &Service,
     rows: &mut AnyConnection,
+    view: View,
     pack: &Examined,
     login: &str,
-    bundled: &Bundled,
 ) -> Result<Vec<Value>, Failure> {
     let declared = &pack.declared;
     let mut reasons = Vec::new();
     if !exists(rows, &declared.name).await? {
-        if let Some(message) = name_refusal(rows, &declared.name, bundled).await? {
-            reasons.push(diagnostic(declared, "name", message, Some("choose a name that is not close to another")));
+        if let Some((message, hint)) = name_refusal(service, rows, view, &declared.name).await? {
+            reasons.push(diagnostic(declared, "name", message, Some(hint)));
         }
         if let Some(NotYours { message, hint }) = scopes::refusal(rows, &declared.name, login).await? {
             reasons.push(diagnostic(declared, "scope", message, Some(&hint)));
@@ -77,6 +88,11 @@ pub(crate) async fn reasons_against(
         .bind(declared.version.to_string())
         .fetch_optional(&mut *rows)
         .await?;
+    let number = declared.version.to_string();
+    if deletion::of_pack(rows, &declared.name).await?.iter().any(|tombstone| tombstone.version == number) {
+        let message = format!("`{} {number}` was deleted, and its number is not given again", declared.name);
+        reasons.push(diagnostic(declared, "version", message, Some("raise the version")));
+    }
     if same.is_some() {
         let message = format!("`{} {}` is published already", declared.name, declared.version);
         reasons.push(diagnostic(declared, "version", message, Some("a version never changes: raise it")));

@@ -26,6 +26,11 @@ pub(crate) struct BundledPack {
 pub(crate) struct Bundled(pub(crate) BTreeMap<PackName, BundledPack>);
 
 impl Bundled {
+    /// Whether one of them has a name, in words that may be no name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.keys().any(|known| known.as_str() == name)
+    }
+
     /// Asks a program for its packs.
     ///
     /// # Errors

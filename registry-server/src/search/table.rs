@@ -1,100 +1,95 @@
 //! What all packs say of themselves, in memory: looking for words in a hundred thousand packs reads no rows.
 
-use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sqlx::any::AnyRow;
 use sqlx::{AnyPool, Row as _};
 use tokio::sync::Mutex;
 
 use super::Asked;
+use super::ranked::{Hits, Ranked, Said, look};
 use crate::failure::Failure;
 
-/// Rows that are read at once.
-const BATCH: i64 = 1000;
+/// Packs that are read at once.
+const BATCH: i64 = 2000;
 
-/// By how much a publish may be dated before others that came into the registry before it, in seconds: it is dated before it waits for its
-/// turn, and by the clock of its machine.
+/// Newer packs that stand beside the others until all are put in order again.
+const MOST_NEWER: usize = 500;
+
+/// Between two packs, and between two things that a pack says. Where a text has one, a blank is read.
+const PACKS: char = '\u{1e}';
+const PARTS: char = '\u{1f}';
+
+/// By how much a publish may be dated before others that came into the registry before it, in seconds: clocks of machines differ.
 const LATE: i64 = 600;
 
-/// The columns of which [`Said::read`] makes an entry.
-macro_rules! columns {
-    () => {
-        "SELECT name, kind, description, keywords, targets, downloads, verified, updated FROM packs "
+/// Reads many packs as one text: a row costs much more than what is in it.
+macro_rules! said {
+    ($which:literal) => {
+        concat!(
+            "SELECT COALESCE(string_agg(said, '\u{1e}' ORDER BY name), '') AS said FROM (SELECT name, name || '\u{1f}' || kind || '\u{1f}' || ",
+            "targets || '\u{1f}' || CAST(downloads AS TEXT) || '\u{1f}' || CAST(verified AS TEXT) || '\u{1f}' || ",
+            "CAST(updated AS TEXT) || '\u{1f}' || replace(replace(keywords, '\u{1e}', ' '), '\u{1f}', ' ') || '\n' || ",
+            "replace(replace(description, '\u{1e}', ' '), '\u{1f}', ' ') AS said FROM packs ",
+            $which,
+            ") AS found"
+        )
     };
 }
 
-/// What a pack says of itself.
-#[derive(Debug)]
-struct Said {
-    /// Name, keywords and description, lower-case, one a line.
-    text: String,
-    name: String,
-    kind: String,
-    /// Lower-case, with a blank before and after each.
-    targets: String,
-    downloads: i64,
-    verified: bool,
+/// A pack of the text, and when it came.
+fn said(text: &str) -> Result<(Said, i64), Failure> {
+    let mut parts = text.splitn(7, PARTS);
+    let mut part = || parts.next().ok_or_else(|| Failure::new(format!("`{text}` is no row of a pack")));
+    let number = |text: &str| {
+        text.parse::<i64>().map_err(|error| Failure::new(format!("`{text}` in a row of a pack is no number: {error}")))
+    };
+    let (name, kind, targets) = (part()?.to_owned(), part()?.to_owned(), part()?.to_owned());
+    let (downloads, verified, updated) = (number(part()?)?, number(part()?)? == 1, number(part()?)?);
+    Ok((Said { name, kind, targets, downloads, verified, about: part()?.to_owned() }, updated))
 }
 
-impl Said {
-    fn read(row: &AnyRow) -> Result<Self, Failure> {
-        let text = |column: &str| row.try_get::<String, _>(column);
-        let name = text("name")?;
-        Ok(Self {
-            text: format!("{name}\n{}\n{}", text("keywords")?, text("description")?).to_lowercase(),
-            kind: text("kind")?,
-            targets: format!(" {} ", text("targets")?.to_lowercase()),
-            downloads: row.try_get("downloads")?,
-            verified: row.try_get::<i64, _>("verified")? == 1,
-            name,
-        })
-    }
-}
-
-/// The entries of all packs, by name.
-type Entries = Arc<Vec<Arc<Said>>>;
-
-/// The entries as they were after some turn of the registry.
+/// The packs as they were after some turn of the registry.
 #[derive(Default)]
 struct Loaded {
     turns: i64,
     /// When the newest of them was published.
     updated: i64,
-    entries: Entries,
+    ranked: Arc<Ranked>,
+    /// What was published since they were put in order, by name.
+    newer: Arc<BTreeMap<String, Said>>,
     /// Whether anybody looked for something since.
     asked: bool,
 }
 
 impl Loaded {
-    /// Takes in rows, which may be newer ones of packs that are there.
-    fn take(&mut self, rows: &[AnyRow]) -> Result<(), Failure> {
-        let entries = Arc::make_mut(&mut self.entries);
-        for row in rows {
-            let said = Arc::new(Said::read(row)?);
-            match entries.binary_search_by(|entry| entry.name.cmp(&said.name)) {
-                Ok(at) => {
-                    if let Some(entry) = entries.get_mut(at) {
-                        *entry = said;
-                    }
-                }
-                Err(at) => entries.insert(at, said),
-            }
-            self.updated = self.updated.max(row.try_get("updated")?);
-        }
-        Ok(())
-    }
-
-    /// Reads what was published since.
-    async fn catch_up(&mut self, rows: &AnyPool) -> Result<(), Failure> {
+    /// Reads what was published since; says whether that is so much that all should be put in order again.
+    async fn catch_up(&mut self, rows: &AnyPool) -> Result<bool, Failure> {
         let turns = turns(rows).await?;
         if turns == self.turns {
-            return Ok(());
+            return Ok(false);
         }
-        let newer = sqlx::query(concat!(columns!(), "WHERE updated >= $1")).bind(self.updated - LATE);
-        self.take(&newer.fetch_all(rows).await?)?;
+        let mut last = String::new();
+        let since = self.updated - LATE;
+        loop {
+            let batch = sqlx::query(said!("WHERE updated >= $1 AND name > $2 ORDER BY name LIMIT $3"));
+            let batch = batch.bind(since).bind(last.clone()).bind(BATCH).fetch_one(rows).await?;
+            let text: String = batch.try_get("said")?;
+            let packs = text.split(PACKS).filter(|text| !text.is_empty()).map(said);
+            let packs = packs.collect::<Result<Vec<_>, _>>()?;
+            let Some((said, _)) = packs.last() else { break };
+            last.clone_from(&said.name);
+            if packs.len() + self.newer.len() > MOST_NEWER {
+                return Ok(true);
+            }
+            let newer = Arc::make_mut(&mut self.newer);
+            for (said, updated) in packs {
+                self.updated = self.updated.max(updated);
+                newer.insert(said.name.clone(), said);
+            }
+        }
         self.turns = turns;
-        Ok(())
+        Ok(false)
     }
 }
 
@@ -107,14 +102,19 @@ async fn turns(rows: &AnyPool) -> Result<i64, Failure> {
 #[derive(Clone, Default)]
 pub(crate) struct Table(Arc<Mutex<Option<Loaded>>>);
 
-/// What was found: how many packs, and the names of those on the page.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Hits {
-    pub(super) total: usize,
-    pub(super) page: Vec<String>,
-}
-
 impl Table {
+    /// Reads all rows where nobody has; whoever looks for something meanwhile waits for that.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub(crate) async fn read_ahead(&self, rows: &AnyPool) -> Result<(), Failure> {
+        let mut table = self.0.lock().await;
+        if table.is_none() {
+            *table = Some(load(rows).await?);
+        }
+        Ok(())
+    }
+
     /// Reads all rows, unless nobody looked for anything since that was done: downloads do not count as changes.
     ///
     /// # Errors
@@ -138,59 +138,36 @@ impl Table {
             Some(loaded) => table.insert(loaded),
             None => table.insert(load(rows).await?),
         };
-        loaded.catch_up(rows).await?;
+        if loaded.catch_up(rows).await? {
+            *loaded = load(rows).await?;
+        }
         loaded.asked = true;
-        let entries = loaded.entries.clone();
+        let (ranked, newer) = (loaded.ranked.clone(), loaded.newer.clone());
         drop(table);
         let asked = asked.clone();
-        Ok(tokio::task::spawn_blocking(move || look(&entries, &asked, skip, most)).await?)
+        Ok(tokio::task::spawn_blocking(move || look(&ranked, &newer, &asked, skip, most)).await?)
     }
 }
 
 /// Reads all rows, some at a time.
 async fn load(rows: &AnyPool) -> Result<Loaded, Failure> {
-    let mut loaded = Loaded { turns: turns(rows).await?, ..Loaded::default() };
-    let mut last = String::new();
+    let turns = turns(rows).await?;
+    let (mut all, mut newest, mut last) = (Vec::new(), 0, String::new());
     loop {
-        let batch = sqlx::query(concat!(columns!(), "WHERE name > $1 ORDER BY name LIMIT $2"))
-            .bind(last.clone())
-            .bind(BATCH)
-            .fetch_all(rows)
-            .await?;
-        let Some(row) = batch.last() else { return Ok(loaded) };
-        last = row.try_get("name")?;
-        loaded.take(&batch)?;
+        let batch = sqlx::query(said!("WHERE name > $1 ORDER BY name LIMIT $2")).bind(last.clone()).bind(BATCH);
+        let text: String = batch.fetch_one(rows).await?.try_get("said")?;
+        if text.is_empty() {
+            break;
+        }
+        for pack in text.split(PACKS) {
+            let (said, updated) = said(pack)?;
+            newest = newest.max(updated);
+            last.clone_from(&said.name);
+            all.push(said);
+        }
     }
-}
-
-/// The packs that have every word somewhere: names first, then what the pack says of itself; among equals what is used most.
-fn look(entries: &[Arc<Said>], asked: &Asked, skip: usize, most: usize) -> Hits {
-    let whole = asked.q.trim().to_lowercase();
-    let words: Vec<&str> = whole.split_whitespace().collect();
-    let target = asked.target.as_deref().filter(|target| !target.is_empty());
-    let target = target.map(|target| format!(" {} ", target.to_lowercase()));
-    let kind = asked.kind.as_deref().filter(|kind| !kind.is_empty());
-    let fits = |entry: &&Arc<Said>| {
-        words.iter().all(|word| entry.text.contains(word))
-            && kind.is_none_or(|kind| entry.kind == kind)
-            && target.as_ref().is_none_or(|target| entry.targets.contains(target))
-            && (entry.verified || asked.verified != Some(true))
-    };
-    let rank = |entry: &Said| match words.iter().all(|word| entry.name.contains(word)) {
-        _ if entry.name == whole => 0,
-        true => 1,
-        false => 2,
-    };
-    let mut found: Vec<(u8, Reverse<i64>, &str)> =
-        entries.iter().filter(fits).map(|entry| (rank(entry), Reverse(entry.downloads), entry.name.as_str())).collect();
-    let (total, end) = (found.len(), skip.saturating_add(most));
-    if end < total {
-        // Only what comes before the end of the page has to be in order.
-        found.select_nth_unstable(end);
-        found.truncate(end);
-    }
-    found.sort_unstable();
-    Hits { total, page: found.into_iter().skip(skip).map(|(_, _, name)| name.to_owned()).collect() }
+    let ranked = tokio::task::spawn_blocking(move || Ranked::of(all)).await?;
+    Ok(Loaded { turns, updated: newest, ranked: Arc::new(ranked), ..Loaded::default() })
 }
 
 #[cfg(test)]
@@ -198,36 +175,8 @@ fn look(entries: &[Arc<Said>], asked: &Asked, skip: usize, most: usize) -> Hits 
 mod tests {
     use super::*;
 
-    fn said(name: &str, description: &str, downloads: i64) -> Arc<Said> {
-        let text = format!("{name}\n\n{description}");
-        let targets = " neon @arm/sve ".to_owned();
-        Arc::new(Said { text, name: name.to_owned(), kind: "schedule".to_owned(), targets, downloads, verified: false })
-    }
-
     fn asked(q: &str) -> Asked {
         Asked { q: q.to_owned(), ..Asked::default() }
-    }
-
-    #[test]
-    fn names_come_first_and_all_words_count() {
-        let entries = [
-            said("gemm", "fast", 1),
-            said("gemm-tiles", "slow", 5),
-            said("tiles", "for gemm", 9),
-            said("x", "fast", 2),
-        ];
-        let names = |asked: &Asked, skip, most| look(&entries, asked, skip, most).page;
-        assert_eq!(names(&asked("GEMM "), 0, 9), ["gemm", "gemm-tiles", "tiles"]);
-        assert_eq!(names(&asked("gemm"), 1, 1), ["gemm-tiles"]);
-        assert_eq!(look(&entries, &asked("gemm"), 7, 9), Hits { total: 3, page: Vec::new() });
-        assert_eq!(names(&asked("tiles gemm"), 0, 9), ["gemm-tiles", "tiles"]);
-        assert_eq!(names(&asked(""), 0, 2), ["tiles", "gemm-tiles"]);
-        assert_eq!(names(&asked("%"), 0, 9), [""; 0]);
-        let target = |target: &str| Asked { target: Some(target.to_owned()), ..asked("gemm fast") };
-        assert_eq!(names(&target("@ARM/sve"), 0, 9), ["gemm"]);
-        assert_eq!(names(&target("sve"), 0, 9), [""; 0]);
-        assert_eq!(names(&Asked { kind: Some("target".to_owned()), ..asked("") }, 0, 9), [""; 0]);
-        assert_eq!(names(&Asked { verified: Some(true), ..asked("") }, 0, 9), [""; 0]);
     }
 
     async fn put(rows: &AnyPool, name: &str, description: &str, updated: i64) {
@@ -249,15 +198,28 @@ mod tests {
         }
         let table = Table::default();
         let total = async |q: &str| table.find(&rows, &asked(q), 0, 20).await.unwrap().total;
-        assert_eq!(total("old").await, 1005);
-        let mut turn = crate::database::turn(&rows).await.unwrap();
-        sqlx::query("UPDATE packs SET downloads = 7 WHERE name = 'p3'").execute(&mut *turn).await.unwrap();
-        turn.commit().await.unwrap();
+        let turn = async || crate::database::turn(&rows).await.unwrap().commit().await.unwrap();
+        table.read_ahead(&rows).await.unwrap();
+        assert_eq!(total("old").await, 2005);
+        let mut changed = crate::database::turn(&rows).await.unwrap();
+        sqlx::query("UPDATE packs SET downloads = 7 WHERE name = 'p3'").execute(&mut *changed).await.unwrap();
+        changed.commit().await.unwrap();
         put(&rows, "p7", "new", 2000).await;
         // Dated before the other, published after it.
         put(&rows, "late", "new", 1500).await;
-        assert_eq!((total("new").await, total("old").await), (2, 1004));
+        assert_eq!((total("new").await, total("old").await), (2, 2004));
         table.reload(&rows).await.unwrap();
         assert_eq!(table.find(&rows, &asked("old"), 0, 1).await.unwrap().page, ["p3"]);
+        // So many that they are not kept beside the others.
+        for number in 0..MOST_NEWER + 5 {
+            put(&rows, &format!("q{number}"), "newest", 3000).await;
+        }
+        turn().await;
+        assert_eq!((total("newest").await, total("old").await), (505, 2004));
+        // What separates packs in the text is no way to say something in the name of another.
+        put(&rows, "r", "sly\u{1e}victim\u{1f}schedule\u{1f}\u{1f}9\u{1f}1\u{1f}1\u{1f}praise", 4000).await;
+        turn().await;
+        assert_eq!(table.find(&rows, &asked("praise"), 0, 9).await.unwrap().page, ["r"]);
+        assert_eq!(total("victim").await, 1);
     }
 }

@@ -155,7 +155,7 @@ class Cluster:
 
 class Server:
     def __init__(self, program, exo, data, database):
-        line = [program, "serve", "--listen", "127.0.0.1:0", "--exo", exo, "--data", data]
+        line = [program, "serve", "--listen", "127.0.0.1:0", "--anonymous-limit", "0", "--exo", exo, "--data", data]
         line += ["--database", database] if database else []
         self.child = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         for text in self.child.stdout:

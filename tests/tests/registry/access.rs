@@ -8,6 +8,7 @@ use crate::server::{PASSWORD, Pack, Server, declaration};
 const CHANGES: &[(&str, &str, &str)] = &[
     ("PUT", "/api/v1/packs/base/1.0.0/yank", "yank"),
     ("DELETE", "/api/v1/packs/base/1.0.0/yank", "yank"),
+    ("DELETE", "/api/v1/packs/base/1.0.9", "yank"),
     ("PUT", "/api/v1/packs/base/deprecation", "yank"),
     ("DELETE", "/api/v1/packs/base/deprecation", "yank"),
     ("PUT", "/api/v1/packs/base/owners/dan", "owners"),
@@ -36,6 +37,7 @@ fn body(path: &str) -> &'static [u8] {
         }
         "/api/v1/packs/base/advisories/CVE-1" => br#"{"versions": "*", "severity": "low", "summary": "wrong sums"}"#,
         "/api/v1/packs/base/1.0.0/quarantine" => br#"{"reason": "steals"}"#,
+        "/api/v1/packs/base/1.0.9" => br#"{"reason": "by mistake"}"#,
         "/api/v1/packs/base/report" => br#"{"kind": "malicious", "text": "it steals"}"#,
         _ => b"",
     }
@@ -53,8 +55,10 @@ fn a_token_does_what_it_is_for_and_nothing_else() {
         let other_names = server.token(&ada, &[right], &["other-*"]);
         let stranger = server.token(&eve, &[right], &["*"]);
         for (method, path, needed) in CHANGES {
-            let expected: &[u16] = if right == *needed { &[204, 200, 201] } else { &[403] };
-            let body = if *method == "DELETE" { b"" } else { body(path) };
+            // A version that is not there cannot be deleted by who may.
+            let done: &[u16] = if path.ends_with("/1.0.9") { &[404] } else { &[204, 200, 201] };
+            let expected: &[u16] = if right == *needed { done } else { &[403] };
+            let body = if *method == "DELETE" && !path.ends_with("/1.0.9") { b"" } else { body(path) };
             let status = server.send(method, path, &good, body).status;
             assert!(expected.contains(&status), "{right} {method} {path}: {status}");
             for token in [&other_names, &stranger] {

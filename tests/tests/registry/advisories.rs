@@ -163,6 +163,8 @@ pub(crate) fn told_everywhere(mut server: Server) {
     let given = WEAK.replacen('{', r#"{"id": "CVE-2026-1", "#, 1);
     server.send("POST", path, &ada, given.as_bytes()).is(201);
     server.send("POST", path, &ada, given.as_bytes()).is(409);
+    let twin = server.send("POST", path, &ada, given.replace("CVE-2026-1", "CVe-2026-1").as_bytes()).is(409).json();
+    assert_eq!(twin["error"]["message"], "there is an advisory `CVE-2026-1` already");
     operate_on(server.folder.path(), &server.variables, "verify-all", &[]).unwrap();
 }
 
@@ -180,6 +182,7 @@ fn what_is_no_advisory_is_refused() {
         ("wrong sums", "wrong\\u202esums", "the summary of an advisory is one line"),
         ("sort first", "sort\\nfirst", "the remedy of an advisory is one line"),
         ("https://example.org/sums", "javascript:alert(1)", "begins with https:// or http://"),
+        ("https://example.org/sums", "https://example.org@evil.example/", "begins with https:// or http://"),
         ("{\"versions\"", "{\"id\": \"EXO-2026-0009\", \"versions\"", "can be no id"),
         ("\"patched\"", "\"fixed\"", "unknown field `fixed`"),
     ] {

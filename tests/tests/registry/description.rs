@@ -129,6 +129,11 @@ fn files(server: &Server) {
     server.get("/api/v1/packs/base/downloads").is(200);
 }
 
+fn deletion(server: &Server, ada: &str) {
+    server.send("DELETE", "/api/v1/packs/user/1.0.0", ada, br#"{"reason": "by mistake", "with_name": true}"#).is(204);
+    server.get("/api/v1/packs/user").is(410);
+}
+
 fn whole(server: &Server) {
     let people = accounts(server);
     second_factor(server, &people.ada);
@@ -136,6 +141,7 @@ fn whole(server: &Server) {
     guarding(server, &people);
     organisations(server, &people);
     files(server);
+    deletion(server, &people.ada);
     let unseen = contract::unseen();
     assert!(unseen.is_empty(), "operations of which no success was seen: {unseen:?}");
 }

@@ -82,6 +82,63 @@ fn killed_at_any_step_of_a_publish_nothing_is_lost_or_torn() {
     panic!("a publish did not end within {MANY} changes");
 }
 
+/// The same in the middle of a turn that several publishes share: all of them come to their end, each once.
+#[test]
+fn killed_in_the_middle_of_a_turn_of_several_nothing_is_lost_or_doubled() {
+    let mut machine = Faulty::start();
+    let mut trust = client::trust(&machine.server, None);
+    let (mut login, mut session, mut published) = (String::new(), String::new(), 0);
+    for step in (1..MANY).step_by(7) {
+        if step % 49 == 1 {
+            login = format!("ada-{step}");
+            session = machine.server.account(&login);
+        }
+        let packs: Vec<Pack> = (0..4).map(|n| Pack::new(&format!("@{login}/of{step}-{n}"), "1.0.0")).collect();
+        let server = &machine.server;
+        let ids: Vec<String> =
+            packs.iter().map(|pack| server.upload(&session, std::slice::from_ref(pack), false)).collect();
+        let (last, others) = ids.split_last().unwrap();
+        let others: Vec<String> = others.iter().map(|id| format!("'{id}'")).collect();
+        server.change_rows(&format!("UPDATE publishes SET state = 'checking' WHERE id IN ({})", others.join(", ")));
+        machine.set("kill", i64::from(step));
+        let told = server.try_send("POST", &format!("/api/v1/publish/{last}/commit?wait=30"), &session, b"");
+        let lived = told.is_some() && all_end(server, &session, &ids);
+        machine.clear("kill");
+        machine.restart();
+        // As if the lease had run out; one may have been killed before it was committed.
+        machine
+            .server
+            .change_rows("UPDATE publishes SET lease = 0, state = 'checking' WHERE state IN ('open', 'checking')");
+        for id in &ids {
+            assert_eq!(machine.server.outcome(&session, id)["state"], "published", "step {step}");
+        }
+        published += packs.len() as u64;
+        trust = client::trust(&machine.server, Some(trust));
+        assert_eq!(trust.pointer().unwrap().log_size, published, "step {step}");
+        for pack in &packs {
+            client::check(&machine.server, &trust, &pack.name);
+        }
+        if lived {
+            assert!(step > 40, "{step} steps only");
+            machine.server.operate("verify-all", &[]);
+            return;
+        }
+    }
+    panic!("the publishes did not end within {MANY} changes");
+}
+
+/// Waits until publishes have ended, and their uploads are swept; `false` where the server does not live to see it.
+fn all_end(server: &Server, token: &str, ids: &[String]) -> bool {
+    let ended = |id: &String| {
+        let answer = server.try_send("GET", &format!("/api/v1/publish/{id}?wait=30"), token, b"");
+        answer.is_some_and(|answer| answer.json()["state"] == "published")
+    };
+    ids.iter().all(ended) && {
+        std::thread::sleep(Duration::from_millis(300));
+        server.try_send("GET", "/api/v1/ready", "", b"").is_some()
+    }
+}
+
 /// Publishes on a server that may end at any time; whether it said that it did.
 fn attempt(server: &Server, token: &str, pack: &Pack) -> Option<bool> {
     let declared = json!({ "packs": [{

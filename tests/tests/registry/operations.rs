@@ -47,6 +47,22 @@ pub(crate) fn comes_back(variables: Variables) {
 }
 
 #[test]
+fn who_stops_reading_stops_no_command() {
+    let server = Server::start();
+    for login in ["ada", "eve"] {
+        server.account(login);
+    }
+    let mut command = std::process::Command::new(crate::server::program());
+    command.args(["user", "list", "--data"]).arg(server.folder.path());
+    let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    // As `head` does that has seen enough before the first line.
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && !said.contains("panicked"), "{said}");
+}
+
+#[test]
 fn a_registry_comes_back_from_a_backup() {
     comes_back(Vec::new());
 }

@@ -14,7 +14,8 @@ fn members_share_a_scope() {
     let put = |path: &str, session: &str, body: &str| server.send("PUT", path, session, body.as_bytes()).status;
     let role = |role: &str| json!({ "role": role }).to_string();
     assert_eq!(put("/api/v1/organisations/eve", &ada, ""), 409, "the name of an account");
-    for name in ["official", "Upper", "1st", "a%20b"] {
+    // Words that speak for the registry or for exo, and packs that come with it.
+    for name in ["official", "exo", "std", "neon", "avx512", "Upper", "1st", "a%20b"] {
         assert_eq!(put(&format!("/api/v1/organisations/{name}"), &ada, ""), 400, "{name}");
     }
     assert_eq!(put("/api/v1/organisations/lab", &server.token(&ada, &["owners"], &["*"]), ""), 403, "a token");
@@ -45,6 +46,41 @@ fn members_share_a_scope() {
     server.send("DELETE", "/api/v1/organisations/lab/members/ada", &ada, b"").is(409);
     assert_eq!(put("/api/v1/organisations/lab/members/ada", &ada, &role("publisher")), 409);
     server.get("/api/v1/organisations/none").is(404);
+}
+
+#[test]
+fn who_owns_one_pack_of_a_scope_does_not_get_the_others() {
+    let server = Server::start();
+    let [ada, eve] = ["ada", "eve"].map(|login| server.account(login));
+    for name in ["@ada/blocks", "@ada/tiles"] {
+        assert_eq!(server.publish(&ada, &[Pack::new(name, "1.0.0")])["state"], "published");
+    }
+    server.send("PUT", "/api/v1/packs/%40ada%2Fblocks/owners/eve", &ada, b"").is(204);
+    // As rows of before scopes belonged to accounts have it: the scope has packs, and no account.
+    for statement in [
+        "UPDATE packs SET name = REPLACE(name, '@ada/', '@old/')",
+        "UPDATE owners SET name = REPLACE(name, '@ada/', '@old/')",
+    ] {
+        assert!(server.change_rows(statement) > 0);
+    }
+    let create = |session: &str| server.send("PUT", "/api/v1/organisations/old", session, b"");
+    let refused = create(&eve).is(403).json();
+    assert!(refused["error"]["hint"].as_str().unwrap().contains("`@old/tiles`"), "{refused}");
+    create(&ada).is(201);
+}
+
+#[test]
+fn nobody_signs_up_as_exo() {
+    let open = vec![("EXO_REGISTRY_OPEN_SIGN_UP".to_owned(), "true".to_owned())];
+    let server = Server::start_on(std::sync::Arc::new(tempfile::tempdir().unwrap()), open);
+    let sign_up = |login: &str| server.post("/api/v1/accounts", "", &json!({ "login": login, "password": PASSWORD }));
+    for login in ["exo", "std", "neon", "admin", "official"] {
+        let said = sign_up(login).is(400).json();
+        assert_eq!(said["error"]["message"], format!("the login `{login}` is reserved"));
+    }
+    sign_up("exonaut").is(201);
+    // Who runs the registry may.
+    server.account("admin");
 }
 
 #[test]

@@ -186,10 +186,16 @@ fn hostile_packs_are_harmless() {
 #[test]
 fn a_browser_is_told_of_errors_by_a_page_and_a_program_by_json() {
     let server = Server::start();
-    let answer = server.send_with("GET", "/nothing/here", "", b"", &[("accept", "text/html,*/*")]).is(404);
-    has(&text(&answer), &["Not found", "<main"]);
-    assert_eq!(server.get("/nothing/here").is(404).json()["error"]["code"], "absent");
-    assert_eq!(server.get("/api/v1/nothing").is(404).json()["error"]["code"], "absent");
+    for path in ["/nothing/here", "/packs", "/static/none.css", "/account/nothing"] {
+        for headers in [&[][..], &[("accept", "text/html,*/*")], &[("accept", "application/json")]] {
+            let page = server.send_with("GET", path, "", b"", headers).is(404);
+            has(&text(&page), &["Not found", "<main"]);
+        }
+    }
+    for path in ["/api", "/api/v1/nothing", "/api/v2/packs", "/v1/nothing"] {
+        let answer = server.send_with("GET", path, "", b"", &[("accept", "text/html")]).is(404);
+        assert_eq!(answer.json()["error"]["code"], "absent", "{path}");
+    }
     text(&server.send("POST", "/search", "", b"").is(405));
     let long = format!("form_token={}", "a".repeat(100_000));
     text(&form(&server, "/sign-in", "", &long).is(413));

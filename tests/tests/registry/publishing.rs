@@ -67,7 +67,9 @@ fn questions(server: &Server, token: &str) {
         assert!(feed.headers["content-type"].starts_with("application/atom+xml"));
         let feed = String::from_utf8(feed.bytes).unwrap();
         assert!(
-            feed.contains("<title>base 1.0.1</title>") && feed.contains("<link href=\"/packs/base?version=1.0.1\"/>"),
+            feed.contains("<title>base 1.0.1</title>")
+                && feed.contains(&format!("<link href=\"{}/packs/base?version=1.0.1\"/>", server.url))
+                && feed.contains(&format!("<link rel=\"self\" href=\"{}{path}\"/>", server.url)),
             "{feed}"
         );
     }
@@ -90,12 +92,15 @@ fn a_pack_lives_on_sqlite() {
 fn the_first_account_is_made_by_the_code_once() {
     let server = Server::start();
     let code = server.code.clone().unwrap();
+    // A replica that starts later prints a code of its own, and leaves the first one good until one of them is used.
+    let second = server.again();
     let body = |login: &str, code: &str| json!({ "login": login, "password": PASSWORD, "code": code });
     server.post("/api/v1/accounts", "", &body("ada", "guess")).is(403);
     server.post("/api/v1/accounts", "", &json!({ "login": "ada", "password": "short", "code": code })).is(400);
     server.post("/api/v1/accounts", "", &body("ada", &code)).is(201);
     server.post("/api/v1/accounts", "", &body("eve", &code)).is(403);
     server.post("/api/v1/login", "", &json!({ "login": "ada", "password": "wrong password" })).is(401);
+    server.post("/api/v1/accounts", "", &body("eve", &second.code.clone().unwrap())).is(403);
     let session = server.login("ada");
     let me = server.send("GET", "/api/v1/whoami", &session, b"").is(200).json();
     assert_eq!((&me["login"], &me["administrator"]), (&json!("ada"), &json!(true)));

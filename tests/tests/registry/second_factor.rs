@@ -200,6 +200,30 @@ fn a_stolen_session_makes_no_token() {
     login(&server, Some(&recovery[6])).is(401);
 }
 
+/// Who has a stolen session and guesses codes loses the session; the owner is kept out of nothing.
+#[test]
+fn guesses_in_a_session_end_that_session_and_no_other() {
+    let server = Server::start();
+    let session = server.account("ada");
+    let before = server.login("ada");
+    let (authenticator, recovery) = enrol(&server, &session);
+    server.send("GET", "/api/v1/whoami", &before, b"").is(401);
+    server.send("GET", "/api/v1/whoami", &session, b"").is(200);
+    let stolen = login(&server, Some(&recovery[0])).is(200).json()["token"].as_str().unwrap().to_owned();
+    assert!(server.change_rows("UPDATE tokens SET expires = expires - 700 WHERE session = 1") >= 2);
+    let token = json!({ "name": "t", "rights": ["yank"], "packs": ["*"], "expires_days": 1 }).to_string();
+    let make = |session: &str, code: &str| {
+        server.send_with("POST", "/api/v1/tokens", session, token.as_bytes(), &[("exo-code", code)]).status
+    };
+    let guesses: Vec<u16> = (0..7).map(|_| make(&stolen, &authenticator.wrong())).collect();
+    assert_eq!(guesses, [403, 403, 403, 403, 403, 401, 401]);
+    server.send("GET", "/api/v1/whoami", &stolen, b"").is(401);
+    assert_eq!(make(&session, &authenticator.codes[1]), 201, "the owner's right code is taken at once");
+    assert_eq!(make(&session, &authenticator.wrong()), 403);
+    login(&server, Some(&recovery[1])).is(200);
+    login(&server, Some(&authenticator.codes[2])).is(200);
+}
+
 #[test]
 fn a_new_password_ends_other_sessions() {
     let server = Server::start();

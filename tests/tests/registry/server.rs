@@ -298,7 +298,8 @@ impl Server {
         })
     }
 
-    fn on_rows<T>(&self, work: impl AsyncFnOnce(sqlx::AnyConnection) -> T) -> T {
+    /// Does something with a connection to the rows, behind the server's back.
+    pub(crate) fn on_rows<T>(&self, work: impl AsyncFnOnce(sqlx::AnyConnection) -> T) -> T {
         let named = self.variables.iter().find(|(name, _)| name == "EXO_REGISTRY_DATABASE").map(|(_, url)| url.clone());
         let url = named.unwrap_or_else(|| format!("sqlite://{}", self.path("registry.sqlite").display()));
         sqlx::any::install_default_drivers();

@@ -161,3 +161,15 @@ fn real_packs_are_judged_alike_on_both_sides() {
     let said = user.run(&["add", "@arm/neon", "--format", "json"]).exits(0);
     said.prints(&["\"registry_verdict\": \"equal\"", "\"name\": \"@arm/neon\""]);
 }
+
+/// A checker of which no answer can be read is a fault of the registry: the publish comes to an end all the same, and says so.
+#[test]
+fn an_answer_that_cannot_be_read_ends_the_publish() {
+    let server = lying("s/^.*$/no JSON/");
+    let ada = server.account("ada");
+    let outcome = server.publish(&ada, &[Pack::new("base", "1.0.0")]);
+    assert_eq!(outcome["state"], "refused", "{outcome}");
+    let reason = &outcome["diagnostics"][0];
+    assert_eq!(reason["message"], "the checker of the registry gave an answer that this server cannot read in 3 tries");
+    assert!(reason["hint"].as_str().unwrap().contains("says nothing about the pack"), "{reason}");
+}

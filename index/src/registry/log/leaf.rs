@@ -64,6 +64,13 @@ pub enum Event {
         /// The version.
         version: Version,
     },
+    /// A version was deleted.
+    Delete {
+        /// The pack.
+        name: PackName,
+        /// The version.
+        version: Version,
+    },
     /// An account became an owner of a pack, or ceased to be one.
     Owner {
         /// The pack.
@@ -185,6 +192,7 @@ fn read_event(verb: &str, subject: &str, middle: &[&str]) -> Option<Event> {
         ("yank", [version], []) => Some(Event::Yank { name, version: Version::parse(version).ok()? }),
         ("unyank", [version], []) => Some(Event::Unyank { name, version: Version::parse(version).ok()? }),
         ("quarantine", [version], []) => Some(Event::Quarantine { name, version: Version::parse(version).ok()? }),
+        ("delete", [version], []) => Some(Event::Delete { name, version: Version::parse(version).ok()? }),
         ("release", [version], []) => Some(Event::Release { name, version: Version::parse(version).ok()? }),
         ("owner", [login, what @ ("add" | "remove")], []) => {
             Some(Event::Owner { name, login: (*login).to_owned(), added: *what == "add" })
@@ -223,6 +231,7 @@ impl fmt::Display for Leaf {
             Event::Yank { name, version } => writeln!(f, "yank\n{name} {version}")?,
             Event::Unyank { name, version } => writeln!(f, "unyank\n{name} {version}")?,
             Event::Quarantine { name, version } => writeln!(f, "quarantine\n{name} {version}")?,
+            Event::Delete { name, version } => writeln!(f, "delete\n{name} {version}")?,
             Event::Release { name, version } => writeln!(f, "release\n{name} {version}")?,
             Event::Owner { name, login, added } => {
                 writeln!(f, "owner\n{name} {login} {}", if *added { "add" } else { "remove" })?;

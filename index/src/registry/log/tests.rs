@@ -133,6 +133,7 @@ fn leaves_read_back() {
         Event::Advisory { name: name(), id: "EXO-1".into(), digest: archive },
         Event::Quarantine { name: name(), version: Version::new(1, 0, 0) },
         Event::Release { name: name(), version: Version::new(1, 0, 0) },
+        Event::Delete { name: name(), version: Version::new(1, 0, 0) },
         Event::AdvisoryWithdrawn { name: name(), id: "EXO-1".into() },
         Event::Organisation { name: "lab".into(), change: OrganisationChange::Created },
         Event::Organisation { name: "lab".into(), change: OrganisationChange::Verified },

@@ -10,6 +10,7 @@ use super::super::trouble::{PageError, problem_of};
 use super::super::visitor::{Frame, Visitor};
 use super::{Shown, Tab, Whole};
 use crate::audit;
+use crate::deletion::{self, WINDOW_HOURS};
 use crate::error::ApiError;
 use crate::second_factor;
 use crate::service::Service;
@@ -30,6 +31,8 @@ struct Manage<'a> {
     asks_for_code: bool,
     /// What was done lately.
     events: Vec<Event>,
+    /// How long after publishing a version can be deleted.
+    window_hours: u64,
     problem: Option<&'a str>,
     /// What was typed before, kept when it was refused.
     filled: &'a Filled,
@@ -44,6 +47,7 @@ enum Act {
     Unyank,
     Deprecate,
     Undeprecate,
+    Delete,
     AddOwner,
     RemoveOwner,
 }
@@ -61,6 +65,8 @@ pub(in crate::pages) struct Filled {
     reason: String,
     #[serde(default)]
     replacement: String,
+    /// The name may go with its last version.
+    with_name: Option<String>,
     #[serde(default)]
     second_factor: String,
 }
@@ -90,7 +96,8 @@ pub(super) async fn page(
     let asks_for_code = second_factor::is_asked_for(&service.registry.rows, caller).await?;
     let events = audit::of_pack(service, caller, pack.name()).await?;
     let events = events.into_iter().take(SHOWN).map(Event::of_somebody).collect();
-    render_private(&Manage { frame: whole.frame, pack, versions, asks_for_code, events, problem, filled })
+    let (frame, window_hours) = (whole.frame, WINDOW_HOURS);
+    render_private(&Manage { frame, pack, versions, asks_for_code, events, window_hours, problem, filled })
 }
 
 /// Does what a form says.
@@ -115,6 +122,17 @@ pub(super) async fn act(
             }
             (Err(error), _) | (_, Err(error)) => Err(error),
         },
+        Act::Delete => match version() {
+            Ok(version) => {
+                let asked = deletion::Asked {
+                    reason: filled.reason.clone(),
+                    with_name: filled.with_name.is_some(),
+                    purge: false,
+                };
+                deletion::delete(service, caller, name, &version, asked).await
+            }
+            Err(error) => Err(error),
+        },
         Act::Deprecate => match why() {
             Ok(why) => stewardship::withdraw(service, caller, &Subject::Pack(name.clone()), Some(why)).await,
             Err(error) => Err(error),
@@ -124,6 +142,9 @@ pub(super) async fn act(
         Act::RemoveOwner => stewardship::remove_owner(service, caller, name, login).await,
     };
     match result {
+        Ok(()) if matches!(filled.act, Act::Delete) && pack.shard.versions.len() == 1 => {
+            Ok(Redirect::to("/account").into_response())
+        }
         Ok(()) => Ok(Redirect::to(&format!("/packs/{name}/{}", Tab::Manage.as_str())).into_response()),
         Err(error) => {
             let (status, problem) = problem_of(error)?;

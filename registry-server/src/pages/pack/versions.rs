@@ -14,6 +14,7 @@ use super::super::visitor::Frame;
 use super::{Shown, Whole};
 use crate::advisories::{self, Kept};
 use crate::chance::signed;
+use crate::deletion;
 use crate::registry::Registry;
 
 /// One version in the list.
@@ -53,6 +54,14 @@ struct Versions<'a> {
     pack: &'a Shown,
     versions: Vec<VersionRow>,
     advisories: Vec<AdvisoryRow>,
+    deleted: Vec<DeletedRow>,
+}
+
+/// One version that was deleted.
+struct DeletedRow {
+    version: String,
+    day: String,
+    reason: String,
 }
 
 fn advisory(kept: Kept) -> AdvisoryRow {
@@ -110,5 +119,10 @@ pub(super) async fn page(registry: &Registry, whole: Whole<'_>) -> Result<Respon
     versions.reverse();
     let mut rows = registry.rows.acquire().await?;
     let advisories = advisories::of_pack(&mut rows, pack.name()).await?.into_iter().map(advisory).collect();
-    render(&Versions { frame: whole.frame, pack, versions, advisories })
+    let deleted = deletion::of_pack(&mut rows, pack.name()).await?.into_iter().map(|tombstone| DeletedRow {
+        version: tombstone.version,
+        day: format::day(tombstone.at),
+        reason: tombstone.reason,
+    });
+    render(&Versions { frame: whole.frame, pack, versions, advisories, deleted: deleted.collect() })
 }

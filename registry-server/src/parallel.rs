@@ -8,7 +8,7 @@ use crate::failure::Failure;
 ///
 /// # Errors
 /// That of the first item on which it fails; the others are given up.
-pub(super) async fn each<T, R, F>(jobs: usize, items: Vec<T>, work: impl Fn(T) -> F) -> Result<Vec<R>, Failure>
+pub(crate) async fn each<T, R, F>(jobs: usize, items: Vec<T>, work: impl Fn(T) -> F) -> Result<Vec<R>, Failure>
 where
     R: Send + 'static,
     F: Future<Output = Result<R, Failure>> + Send + 'static,
