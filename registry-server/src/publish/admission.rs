@@ -104,12 +104,12 @@ pub(crate) async fn reasons_against(
     Ok(reasons)
 }
 
-/// The bump that a version needs over the newest one before it, and how far it is raised. `None` for a first version.
+/// The bump that a version needs over the newest one before it, how far it is raised, and that version. `None` for a first one.
 pub(crate) async fn bump(
     rows: &mut AnyConnection,
     pack: &Examined,
     found: &Found,
-) -> Result<Option<(Required, Bump)>, Failure> {
+) -> Result<Option<(Required, Bump, Version)>, Failure> {
     let mut before: Option<(Version, BTreeSet<String>)> = None;
     for row in sqlx::query("SELECT version, surface FROM versions WHERE name = $1")
         .bind(pack.declared.name.as_str().to_owned())
@@ -121,8 +121,10 @@ pub(crate) async fn bump(
             before = Some((version, row.try_get::<String, _>("surface")?.lines().map(str::to_owned).collect()));
         }
     }
-    Ok(before
-        .map(|(version, old)| (Required::by(&old, &surface(found)), Bump::between(&version, &pack.declared.version))))
+    Ok(before.map(|(version, old)| {
+        let raised = Bump::between(&version, &pack.declared.version);
+        (Required::by(&old, &surface(found)), raised, version)
+    }))
 }
 
 /// Writes the rows of a version; gives its index entry.
