@@ -222,6 +222,9 @@ pub(crate) struct Add {
     /// For tests of this pack only
     #[arg(long)]
     pub(crate) dev: bool,
+    /// Add also what is new in its registry, or a target, without being asked
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -259,8 +262,8 @@ pub(crate) struct OnePack {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Search {
-    /// Words that must all be there
-    #[arg(value_name = "WORD", required_unless_present_any = ["kind", "target"])]
+    /// Words that must all be there; none with --kind or --target
+    #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
     /// Only packs of this kind
     #[arg(long, value_enum)]
@@ -275,8 +278,8 @@ pub(crate) struct Search {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Info {
-    /// Name of the pack
-    #[arg(value_name = "PACK")]
+    /// Name of the pack, for its newest version, or one version: `neon@1.1.0`
+    #[arg(value_name = "PACK[@VERSION]")]
     pub(crate) pack: String,
     /// What this registry has, by its name in the configuration or its URL, instead of the one in use
     #[arg(long, value_name = "REGISTRY")]

@@ -71,6 +71,14 @@ impl RegistryPack {
         }
     }
 
+    /// Which registry elsewhere it is from, by the digest of its first root.
+    pub(crate) fn root(&self) -> Option<Sha256> {
+        match &self.archive {
+            Archive::Elsewhere(place) => place.client.root().copied(),
+            Archive::Here(_) => None,
+        }
+    }
+
     /// As the lockfile has it.
     pub(crate) fn source(&self) -> LockedSource {
         match &self.archive {

@@ -20,6 +20,7 @@ mod install;
 mod login;
 mod members;
 mod new;
+mod newcomers;
 mod outdated;
 mod output_manifest;
 mod owner;

@@ -6,6 +6,7 @@ pub(crate) mod configuration;
 pub(crate) mod credentials;
 pub(crate) mod reach;
 pub(crate) mod sending;
+pub(crate) mod stewards;
 pub(crate) mod transport;
 
 #[cfg(test)]

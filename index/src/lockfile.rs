@@ -63,6 +63,8 @@ pub struct LockedPack {
     pub published: Option<u64>,
     /// The number of its publish in the log of that registry; `None` from elsewhere.
     pub log: Option<u64>,
+    /// Which registry that is, whatever answers at its URL: the digest of the first root of its keys; `None` from elsewhere.
+    pub root: Option<Sha256>,
     /// The packs it depends on, which are in the lockfile too.
     pub dependencies: BTreeSet<PackName>,
 }
@@ -177,6 +179,7 @@ struct RawPack {
     raw_c: Option<String>,
     published: Option<u64>,
     log: Option<u64>,
+    root: Option<String>,
     #[serde(default)]
     dependencies: Vec<String>,
 }
@@ -273,6 +276,9 @@ impl fmt::Display for LockedPack {
         if let Some(position) = self.log {
             writeln!(f, "log = {position}")?;
         }
+        if let Some(root) = &self.root {
+            writeln!(f, "root = \"sha256:{root}\"")?;
+        }
         if self.dependencies.is_empty() {
             return Ok(());
         }
@@ -295,7 +301,9 @@ impl RawPack {
         let archive = digest("sha256", "archive", &name, self.archive.as_deref())?;
         let tree = digest("blake3", "tree", &name, self.tree.as_deref())?;
         let raw_c = digest("blake3", "raw-c", &name, self.raw_c.as_deref())?;
-        let said = [("published", self.published), ("log", self.log)].into_iter().find(|(_, said)| said.is_some());
+        let root = digest("sha256", "root", &name, self.root.as_deref())?;
+        let said = [("published", self.published.is_some()), ("log", self.log.is_some()), ("root", root.is_some())];
+        let said = said.into_iter().find(|(_, said)| *said);
         if let (Some((key, _)), false) = (said, matches!(source, LockedSource::Registry(_))) {
             return Err(LockError::remake(format!("pack `{name}` is of no registry, and is locked with `{key}`")));
         }
@@ -322,7 +330,7 @@ impl RawPack {
             }
         }
         let (published, log) = (self.published, self.log);
-        Ok(LockedPack { name, version, source, archive, tree, raw_c, published, log, dependencies })
+        Ok(LockedPack { name, version, source, archive, tree, raw_c, published, log, root, dependencies })
     }
 }
 

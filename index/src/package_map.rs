@@ -150,6 +150,7 @@ mod tests {
                 raw_c: None,
                 published: None,
                 log: None,
+                root: None,
                 dependencies: dependencies.iter().map(|dependency| name(dependency)).collect(),
             });
         }

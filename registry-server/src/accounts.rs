@@ -75,6 +75,15 @@ pub(crate) async fn set_password(
     end_other_sessions(rows, login, session).await
 }
 
+/// Ends all tokens of an account, sessions too.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn end_tokens(rows: &mut sqlx::AnyConnection, login: &str) -> Result<(), Failure> {
+    sqlx::query("DELETE FROM tokens WHERE login = $1").bind(login.to_owned()).execute(rows).await?;
+    Ok(())
+}
+
 /// Ends all sessions of an account but one.
 ///
 /// # Errors
@@ -221,6 +230,6 @@ pub(crate) async fn disable(rows: &AnyPool, login: &str) -> Result<(), Failure> 
             "`{login}` is the last administrator; make another one first with `exo-registry user add LOGIN --administrator`"
         )));
     }
-    sqlx::query("DELETE FROM tokens WHERE login = $1").bind(login.to_owned()).execute(&mut *turn).await?;
+    end_tokens(&mut turn, login).await?;
     Ok(turn.commit().await?)
 }

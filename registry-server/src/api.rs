@@ -37,6 +37,8 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/logout", post(accounts::logout))
         .route("/whoami", get(accounts::whoami))
         .route("/account/audit", get(accounts::audit))
+        .route("/account/sessions", get(accounts::sessions))
+        .route("/account/sessions/{id}", delete(accounts::end_session))
         .route("/account/password", put(accounts::change_password))
         .route(
             "/account/second-factor",

@@ -164,7 +164,7 @@ macro_rules! select {
 
 /// Words of what is done to accounts and tokens, whose names packs and organisations may have too.
 const OF_ACCOUNTS: &str = "account account-add account-disable login login-refused logout password recovery-code-used recovery-codes \
-                           second-factor-off second-factor-on second-factor-refused second-factor-reset token token-end report report-close";
+                           second-factor-off second-factor-on password-reset session-end second-factor-refused second-factor-reset token token-end report report-close";
 
 /// What was done to something that is not an account, newest first.
 async fn of_subject(rows: &mut AnyConnection, subject: &str) -> Result<Vec<Read>, Failure> {

@@ -194,6 +194,16 @@ pub(crate) enum User {
         #[arg(long)]
         all: bool,
     },
+    /// Give an account another password, read from standard input, and end its sessions; for who has lost it
+    ResetPassword {
+        #[command(flatten)]
+        place: Place,
+        /// The login
+        login: String,
+        /// End its tokens too
+        #[arg(long)]
+        tokens: bool,
+    },
     /// Close an account and end its tokens
     Disable {
         #[command(flatten)]

@@ -19,6 +19,7 @@ use exo_index::registry::verdict::Verdict;
 use exo_index::version::Version;
 use sqlx::Row as _;
 
+use crate::access;
 use crate::accounts::{self, Refused};
 use crate::audit;
 use crate::chance;
@@ -49,6 +50,7 @@ pub(crate) async fn user(command: &User) -> Result<(), Failure> {
         User::Add { place, login, administrator } => add(place, login, *administrator).await,
         User::List(place) => list(place).await,
         User::ResetSecondFactor { place, login, all: _ } => reset_second_factor(place, login.as_deref()).await,
+        User::ResetPassword { place, login, tokens } => reset_password(place, login, *tokens).await,
         User::Disable { place, login } => {
             let registry = Registry::open(place, None).await?;
             accounts::disable(&registry.rows, login).await?;
@@ -59,20 +61,48 @@ pub(crate) async fn user(command: &User) -> Result<(), Failure> {
 
 async fn add(place: &Place, login: &str, administrator: bool) -> Result<(), Failure> {
     let registry = Registry::open(place, None).await?;
-    let mut password = String::new();
-    std::io::stdin().take(4096).read_to_string(&mut password)?;
-    let password = password.trim_end_matches(['\r', '\n']).to_owned();
+    let password = typed_password()?;
     accounts::create(&registry.rows, login, password, None, administrator).await.map_err(|refused| match refused {
         Refused::Login => Failure::new(format!("`{login}` is no login: 2 to 39 of a-z, 0-9 and `-`")),
-        Refused::Password => Failure::new(format!(
-            "the password is shorter than {} characters, or too long",
-            accounts::SHORTEST_PASSWORD
-        )),
+        Refused::Password => bad_password(),
         Refused::Taken => Failure::new(format!("the login `{login}` is taken")),
         Refused::Failed(failure) => failure,
     })?;
     audit::note(&mut *registry.rows.acquire().await?, login, "account-add", login).await?;
     say!("made the account `{login}`");
+    Ok(())
+}
+
+/// A password from standard input.
+fn typed_password() -> Result<String, Failure> {
+    let mut password = String::new();
+    std::io::stdin().take(4096).read_to_string(&mut password)?;
+    Ok(password.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+fn bad_password() -> Failure {
+    Failure::new(format!("the password is shorter than {} characters, or too long", accounts::SHORTEST_PASSWORD))
+}
+
+/// Gives an account another password; whoever is signed in with the old one no longer is.
+async fn reset_password(place: &Place, login: &str, tokens: bool) -> Result<(), Failure> {
+    let registry = Registry::open(place, None).await?;
+    let password = typed_password()?;
+    if !accounts::is_password(&password) {
+        return Err(bad_password());
+    }
+    let mut turn = database::turn(&registry.rows).await?;
+    if !access::is_account(&mut turn, login).await? {
+        return Err(Failure::new(format!("there is no account `{login}` that is open")));
+    }
+    // No session has an empty id, so none is left out.
+    accounts::set_password(&mut turn, login, password, "").await?;
+    if tokens {
+        accounts::end_tokens(&mut turn, login).await?;
+    }
+    audit::note(&mut turn, login, "password-reset", login).await?;
+    turn.commit().await?;
+    say!("`{login}` has another password, and is signed out everywhere");
     Ok(())
 }
 

@@ -75,6 +75,7 @@ pub(crate) fn routes(service: &Service) -> Router<Service> {
         .route("/sign-out", post(entrance::leave))
         .route("/account", get(account::show))
         .route("/account/security", get(security::show))
+        .route("/account/sessions/end", post(security::end_session))
         .route("/account/password", post(security::change_password))
         .route("/account/second-factor", post(security::begin))
         .route("/account/second-factor/confirm", post(security::confirm))

@@ -11,6 +11,7 @@ use axum::response::Response;
 
 use crate::chance;
 use crate::client_address::ClientAddress;
+use crate::metrics;
 
 /// A request.
 #[derive(Debug)]
@@ -55,6 +56,7 @@ pub(crate) async fn identified(State(behind_proxy): State<bool>, request: Reques
     let start = Instant::now();
     let asked = Arc::new(Asked { id: id.clone(), address, token: OnceLock::new() });
     let mut response = CURRENT.scope(asked, next.run(request)).await;
+    metrics::answered(&method, response.status(), start.elapsed());
     let (status, milliseconds) = (response.status().as_u16(), start.elapsed().as_millis());
     match method {
         Method::GET | Method::HEAD if status < 400 => {

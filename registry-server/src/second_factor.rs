@@ -261,7 +261,8 @@ async fn forgive(registry: &Registry, caller: &Caller) -> Result<(), Failure> {
 }
 
 fn wrong() -> ApiError {
-    ApiError::second_factor("the code is wrong, or was used already").hint("wait for the next one")
+    ApiError::second_factor("the code is wrong, or was used already")
+        .hint("wait for the next code of your authenticator; each recovery code is good once")
 }
 
 /// Counts a try at the door before the code is looked at, so that many guesses at once are many.

@@ -25,6 +25,7 @@ use crate::pages;
 use crate::pruning::Pruner;
 use crate::publish::bundled::Bundled;
 use crate::publish::ended::Ends;
+use crate::publish::folders::Folders;
 use crate::publish::names::Names;
 use crate::publish::turns::{self, Turns};
 use crate::publish::{reverification, worker};
@@ -54,6 +55,8 @@ pub(crate) struct Service {
     pub(crate) bundled: Arc<Bundled>,
     /// The names that are taken.
     pub(crate) names: Names,
+    /// Where packs are laid out for the checker.
+    pub(crate) folders: Folders,
     /// Where publishes wait to be made visible.
     pub(crate) turns: Turns,
     /// Tells who waits for the end of a publish.
@@ -124,6 +127,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         exo,
         names: Names::beside(&bundled),
         bundled,
+        folders: Folders::default(),
         turns,
         ends: Ends::default(),
         kept: Kept::default(),

@@ -15,6 +15,7 @@ use crate::error::ApiError;
 use crate::limits;
 use crate::second_factor;
 use crate::service::Service;
+use crate::sessions;
 
 /// Tries to log in, to one account from one address in one minute.
 const LOGINS: i64 = 10;
@@ -151,7 +152,7 @@ pub(crate) async fn enter(
 
 async fn begin(service: &Service, login: &str) -> Result<Door, ApiError> {
     let (id, token, expires) = access::issue(&service.registry.rows, login, "session", None, 0).await?;
-    let entry = Entry::new(login, "login", login).detail(format!("session {id}"));
+    let entry = Entry::new(login, "login", login).detail(sessions::named(&id));
     entry.write(&mut *service.registry.rows.acquire().await?).await?;
     Ok(Door::Open(token, expires))
 }

@@ -16,6 +16,7 @@ use crate::arguments::Add;
 use crate::builtin_packs::Registry;
 use crate::commands::members;
 use crate::commands::new::pack_name;
+use crate::commands::newcomers;
 use crate::commands::remove::edit_failure;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
 use crate::git;
@@ -48,6 +49,7 @@ pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> 
     let text = settle(settings, terminal, &project, &wanted, kind)?;
     let manifest = project.parse(text.clone())?;
     let installed = install::install(settings, terminal, &project, &manifest, true)?;
+    newcomers::introduce(settings, terminal, &registry, project.lock.as_ref(), &installed, arguments.yes)?;
     project.write(&held, Some(&text), Some(&installed.plan.lock.to_string()))?;
     standing::warn(settings, terminal, &project, &installed.plan.lock, Ask::Memory);
     let added: Vec<String> = wanted

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use exo_compiler::diagnostic::codes;
-use exo_index::lockfile::LOCK_FILE;
+use exo_index::lockfile::{Disagreement, LOCK_FILE, Lockfile};
+use exo_index::manifest::MANIFEST_FILE;
 
 use crate::arguments::Install;
 use crate::bundle::{self, Proved};
@@ -51,6 +52,7 @@ fn from_bundle(file: &Path, settings: &Settings, terminal: &Terminal) -> Outcome
         settings.may_change_lock("exo install --bundle")?;
         project.lock = Some(bundle.lock.clone());
     }
+    fits(&project, &bundle.lock)?;
     let cache = Cache::open(settings)?;
     let lock = project.lock.clone().unwrap_or_else(|| bundle.lock.clone());
     let proved = bundle.prove(settings, &lock)?;
@@ -67,4 +69,25 @@ fn from_bundle(file: &Path, settings: &Settings, terminal: &Terminal) -> Outcome
     }
     project.write(&held, None, Some(&text))?;
     Ok((installed, proved))
+}
+
+/// Refuses what would need a network: a lockfile, of the project or else of the bundle, that is not what the manifest asks for.
+fn fits(project: &Project, of_bundle: &Lockfile) -> Outcome<()> {
+    let manifest = project.locked_for(&project.manifest)?;
+    let lock = project.lock.as_ref().unwrap_or(of_bundle);
+    // What nothing needs any more is left out without a network; what folders of the project need is in their manifests.
+    let lacks = lock.disagreements(&manifest).into_iter().filter(|one| !matches!(one, Disagreement::Unneeded { .. }));
+    let lacks: Vec<Disagreement> = lacks.collect();
+    if lacks.is_empty() {
+        return Ok(());
+    }
+    let whose = match project.lock_text {
+        Some(_) => format!("{LOCK_FILE} does not fit {MANIFEST_FILE}, and a bundle resolves nothing"),
+        None => format!("the bundle does not fit {MANIFEST_FILE}"),
+    };
+    let failure =
+        lacks.iter().fold(Failure::refused(whose).code(codes::LOCK), |failure, one| failure.note(one.to_string()));
+    Err(failure.hint(format!(
+        "where there is a network, run `exo install` and `exo bundle` with this {MANIFEST_FILE}; nothing was unpacked"
+    )))
 }

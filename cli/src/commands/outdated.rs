@@ -12,7 +12,7 @@ use crate::install::standing;
 use crate::install::summary::layout;
 use crate::policy::Offered;
 use crate::project::Project;
-use crate::registry::reach::{locked_place, with_urls};
+use crate::registry::reach::{locked_place, same_registries, with_urls};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -30,7 +30,12 @@ struct Row {
 
 pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let mut project = Project::open(settings)?;
-    let locked = plan::resolve(settings, terminal, &project, &project.manifest)?;
+    let young = too_young(settings, &project)?;
+    // What is locked is told of also where the policy would refuse it: that is what the command is there to say.
+    let locked = match (plan::resolve(settings, terminal, &project, &project.manifest), &project.lock) {
+        (Err(failed), Some(lock)) if young && failed.code == Some(codes::RESOLUTION) => lock.clone(),
+        (resolved, _) => resolved?,
+    };
     // What a branch has by now is asked by `exo update`; this command fetches nothing.
     if let Some(lock) = &mut project.lock {
         lock.packs.retain(|_, pack| matches!(pack.source, LockedSource::Git { .. }));
@@ -40,12 +45,18 @@ pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
         // A version that was taken back without a successor stays.
         Err(failed) if failed.code == Some(codes::RESOLUTION) => {
             if !standing::keep_withdrawn(settings, terminal, &mut project, &locked)? {
-                return Err(failed);
+                if young {
+                    locked.clone()
+                } else {
+                    return Err(failed);
+                }
+            } else {
+                plan::resolve(&unlocked, terminal, &project, &project.manifest).map_err(|_| failed)?
             }
-            plan::resolve(&unlocked, terminal, &project, &project.manifest).map_err(|_| failed)?
         }
         other => other?,
     };
+    same_registries(Some(&locked), &allowed)?;
     let mut registry = Registry::open(settings)?;
     let manifest = with_urls(settings, project.locked_for(&project.manifest)?)?;
     let elsewhere = locked.packs.values().filter(|pack| matches!(pack.source, LockedSource::Registry(_)));
@@ -80,6 +91,15 @@ pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     }
     terminal.answer(|| text(&rows), || rows.iter().map(json).collect());
     Ok(Exit::Done)
+}
+
+/// Whether a locked version is one that the policy refuses also where it is locked already.
+fn too_young(settings: &Settings, project: &Project) -> Outcome<bool> {
+    let policy = project.locked_for(&project.manifest)?.policy;
+    let registry = Registry::open(settings)?;
+    let offered = Offered::new(&registry, policy)?;
+    let mut packs = project.lock.iter().flat_map(|lock| lock.packs.values());
+    Ok(packs.any(|pack| offered.removal_of_locked(pack).is_some_and(|removal| removal.holds_when_locked())))
 }
 
 fn text(rows: &[Row]) -> String {

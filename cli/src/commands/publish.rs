@@ -261,6 +261,17 @@ fn value(parcel: &Parcel<'_>, state: &str, bump: Option<&str>) -> Value {
     })
 }
 
+/// What the changes ask for at least. Before 1.0 the numbers count one place further on.
+fn least(bump: &str, title: &str) -> String {
+    let before_one = title.rsplit_once(' ').is_some_and(|(_, version)| version.starts_with("0."));
+    let number = match (before_one, bump) {
+        (true, "major") => ", which before 1.0 is a new second number",
+        (true, "minor") => ", which before 1.0 is a new third number",
+        (_, _) => "",
+    };
+    format!("what changed needs at least a {bump} version{number}")
+}
+
 fn answer(rows: &[Row], registry: &Configured, dry_run: bool, terminal: &Terminal) {
     terminal.answer(
         || {
@@ -272,7 +283,7 @@ fn answer(rows: &[Row], registry: &Configured, dry_run: bool, terminal: &Termina
             }));
             let mut text = format!("{}\n\n", layout(&table).trim_end());
             for row in rows {
-                let bump = row.bump.as_ref().map(|bump| format!(" (at least a {bump} version)")).unwrap_or_default();
+                let bump = row.bump.as_ref().map(|bump| format!(" ({})", least(bump, &row.title))).unwrap_or_default();
                 text.push_str(&format!("{} {}{bump}\n", row.title, row.state));
             }
             text.push_str(&match dry_run {

@@ -1,48 +1,49 @@
 //! `exo search` and `exo info`: what packs there are, and what one of them is.
 
+mod elsewhere;
+
 use clap::ValueEnum as _;
-use exo_index::candidates::Span;
+use exo_index::candidates::{Removal, Span};
+use exo_index::lockfile::LockedSource;
 use exo_index::manifest::{Manifest, PackKind};
 use exo_index::name::PackName;
-use exo_index::visible::shown;
-use serde_json::{Value, json};
+use exo_index::version::Version;
+use serde_json::json;
 
 use crate::arguments::{Info, Kind, Search};
 use crate::builtin_packs::{Registry, RegistryPack};
-use crate::commands::add::unknown_pack;
+use crate::commands::add::{split, unknown_pack};
 use crate::commands::new::pack_name;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{Exit, Failure, Outcome, count};
 use crate::install::summary::columns;
 use crate::policy::{self, Offered};
 use crate::project::Project;
-use crate::registry::api::{Api, Body, encoded};
-use crate::registry::configuration::Registries;
 use crate::registry::reach::Place;
+use crate::registry::stewards::Stewards;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
+use elsewhere::Elsewhere;
 
 /// `exo search`: packs whose name, description or keywords have every word; best first.
 pub(super) fn run(arguments: &Search, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    let words = &arguments.words;
+    if arguments.words.is_empty() && arguments.kind.is_none() && arguments.target.is_none() {
+        return Err(Failure::usage("nothing was said that packs are to be looked for by")
+            .hint("give a word, --kind or --target: `exo search conv`, `exo search --kind target`"));
+    }
     let registry = Registry::open(settings)?;
     let offered = Offered::here(&registry, settings)?;
-    // A pack of which nothing may be chosen is shown all the same: `exo info` says why.
-    let newest = registry.newest().map(|pack| offered.newest(pack.name()).unwrap_or(pack));
-    let mut found: Vec<(usize, &RegistryPack)> = newest
-        .filter(|pack| fits(pack, arguments))
-        .filter_map(|pack| Some((score(&pack.manifest, words)?, pack)))
-        .collect();
-    found.sort_by(|(left, a), (right, b)| right.cmp(left).then_with(|| a.name().cmp(b.name())));
-    let found: Vec<&RegistryPack> = found.into_iter().map(|(_, pack)| pack).collect();
-    let elsewhere = elsewhere(arguments, settings, terminal)?;
-    let nothing = found.is_empty() && elsewhere.as_ref().is_none_or(|found| found.packs.is_empty());
+    let found = best(arguments, &registry, &offered);
+    let asked = elsewhere::ask(arguments, settings, terminal)?;
+    let elsewhere = asked.found.as_ref();
+    let nothing = found.is_empty() && elsewhere.is_none_or(|found| found.packs.is_empty());
     terminal.answer(
         || {
             if nothing {
-                return format!("no pack is {}\n", asked_for(arguments));
+                let whose = if asked.failed { " of those that come with exo" } else { "" };
+                return format!("no pack{whose} is {}\n", asked_for(arguments));
             }
             let mut text = columns(&found.iter().map(|pack| row(pack)).collect::<Vec<_>>(), 4);
-            if let Some(elsewhere) = elsewhere.as_ref().filter(|found| !found.packs.is_empty()) {
+            if let Some(elsewhere) = elsewhere.filter(|found| !found.packs.is_empty()) {
                 let gap = if text.is_empty() { "" } else { "\n" };
                 text.push_str(&format!("{gap}in registry {}:\n{}", elsewhere.url, columns(&elsewhere.rows(), 4)));
             }
@@ -50,10 +51,27 @@ pub(super) fn run(arguments: &Search, settings: &Settings, terminal: &Terminal) 
         },
         || {
             let own = found.iter().map(|pack| summary(pack));
-            own.chain(elsewhere.iter().flat_map(Elsewhere::summaries)).collect()
+            own.chain(elsewhere.into_iter().flat_map(Elsewhere::summaries)).collect()
         },
     );
-    Ok(if nothing { Exit::Refused } else { Exit::Done })
+    Ok(match (asked.failed, nothing) {
+        // Whether there is such a pack is not known then, which must not look like an answer.
+        (true, _) => Exit::Environment,
+        (false, true) => Exit::Refused,
+        (false, false) => Exit::Done,
+    })
+}
+
+/// The packs of a registry that fit, best first.
+pub(super) fn best<'r>(arguments: &Search, registry: &'r Registry, offered: &Offered<'r>) -> Vec<&'r RegistryPack> {
+    // A pack of which nothing may be chosen is shown all the same: `exo info` says why.
+    let newest = registry.newest().map(|pack| offered.newest(pack.name()).unwrap_or(pack));
+    let mut found: Vec<(usize, &RegistryPack)> = newest
+        .filter(|pack| fits(pack, arguments))
+        .filter_map(|pack| Some((score(&pack.manifest, &arguments.words)?, pack)))
+        .collect();
+    found.sort_by(|(left, a), (right, b)| right.cmp(left).then_with(|| a.name().cmp(b.name())));
+    found.into_iter().map(|(_, pack)| pack).collect()
 }
 
 /// What was looked for, as a phrase.
@@ -64,7 +82,7 @@ fn asked_for(arguments: &Search) -> String {
     [about, kind, target].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn word(kind: Kind) -> String {
+pub(super) fn word(kind: Kind) -> String {
     kind.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
 }
 
@@ -73,63 +91,6 @@ fn fits(pack: &RegistryPack, arguments: &Search) -> bool {
     let of_kind = arguments.kind.is_none_or(|wanted| word(wanted) == kind(pack));
     let needs = |target: &String| pack.manifest.dependencies.iter().any(|needed| needed.name.as_str() == target);
     of_kind && arguments.target.as_ref().is_none_or(|target| pack.name().as_str() == target || needs(target))
-}
-
-/// The most words that a registry is asked about; it looks at no more.
-const MOST_WORDS: usize = 8;
-
-/// What a registry says that it has. Nothing of it is checked before the pack is added.
-struct Elsewhere {
-    url: String,
-    packs: Vec<Value>,
-}
-
-impl Elsewhere {
-    fn text(pack: &Value, key: &str) -> String {
-        shown(pack.get(key).and_then(Value::as_str).unwrap_or_default()).replace('\n', " ")
-    }
-
-    fn rows(&self) -> Vec<[String; 4]> {
-        let row = |pack: &Value| ["name", "version", "kind", "description"].map(|key| Self::text(pack, key));
-        self.packs.iter().map(row).collect()
-    }
-
-    fn summaries(&self) -> impl Iterator<Item = Value> {
-        self.rows().into_iter().map(|[name, version, kind, description]| {
-            json!({
-                "name": name, "version": version, "kind": kind, "description": description, "registry": self.url,
-            })
-        })
-    }
-}
-
-/// What a registry has about all of the words; `None` without one. One that does not answer is warned of.
-fn elsewhere(arguments: &Search, settings: &Settings, terminal: &Terminal) -> Outcome<Option<Elsewhere>> {
-    let registries = Registries::read(settings)?;
-    let registry = match &arguments.registry {
-        Some(text) => Some(registries.find(text)?),
-        None => registries.in_use()?,
-    };
-    let Some(registry) = registry else { return Ok(None) };
-    if settings.offline {
-        terminal.warning(&format!("--offline: registry `{}` is not asked", registry.url));
-        return Ok(None);
-    }
-    let mut filter = String::new();
-    filter.extend(arguments.kind.map(|kind| format!("&kind={}", word(kind))));
-    filter.extend(arguments.target.as_ref().map(|target| format!("&target={}", encoded(target))));
-    let words = arguments.words.iter().take(MOST_WORDS).map(|word| encoded(word)).collect::<Vec<_>>().join("+");
-    let asked = Api::anonymous(settings, &registry)
-        .and_then(|api| api.ask("GET", &format!("search?per_page=100&q={words}{filter}"), Body::Nothing));
-    let answer = match asked {
-        Ok(answer) => answer,
-        Err(failed) => {
-            terminal.warning(&format!("{}; only the packs that come with exo are shown", failed.message));
-            return Ok(None);
-        }
-    };
-    let packs = answer.get("packs").and_then(Value::as_array).cloned().unwrap_or_default();
-    Ok(Some(Elsewhere { url: registry.url, packs }))
 }
 
 /// How well a pack fits all of the words; `None` when one of them is nowhere.
@@ -172,7 +133,8 @@ fn summary(pack: &RegistryPack) -> serde_json::Value {
 
 /// `exo info PACK`.
 pub(super) fn info(arguments: &Info, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    let name = pack_name(&arguments.pack)?;
+    let (name, version) = split(&arguments.pack);
+    let (name, version) = (pack_name(name)?, version.map(one_version).transpose()?);
     let mut registry = Registry::open(settings)?;
     let lock = Project::find(settings)?.and_then(|project| project.lock);
     let place = arguments.registry.as_deref().map_or(Place::Unsaid, Place::Named);
@@ -181,8 +143,17 @@ pub(super) fn info(arguments: &Info, settings: &Settings, terminal: &Terminal) -
         return Err(unknown_pack(&name, &registry));
     };
     let offered = Offered::here(&registry, settings)?;
-    let chosen = offered.newest(&name);
-    let (can_be_added, pack) = (chosen.is_some(), chosen.unwrap_or(pack));
+    let (can_be_added, pack) = match &version {
+        Some(version) => {
+            let found = registry.get(&name, version).ok_or_else(|| no_version(&registry, &name, version))?;
+            (offered.judge(found).iter().all(Removal::is_of_requirements), found)
+        }
+        None => {
+            let chosen = offered.newest(&name);
+            (chosen.is_some(), chosen.map_or(pack, |chosen| registry.get(&name, chosen.version()).unwrap_or(pack)))
+        }
+    };
+    let checked = Checked::of(settings, pack)?;
     let versions: Vec<String> = registry.versions(&name).rev().map(|found| found.version().to_string()).collect();
     let held_back: Vec<String> = registry
         .versions(&name)
@@ -196,7 +167,14 @@ pub(super) fn info(arguments: &Info, settings: &Settings, terminal: &Terminal) -
         .map(|dependency| (dependency.name.clone(), dependency.requirement.to_string()))
         .collect();
     terminal.answer(
-        || format!("{}\n{}\n", page(pack, &versions, &held_back, &needs), invitation(&name, can_be_added)),
+        || {
+            format!(
+                "{}{}\n{}\n",
+                page(pack, &versions, &held_back, &needs),
+                checked.lines(),
+                invitation(&name, version.as_ref(), can_be_added)
+            )
+        },
         || {
             let mut value = summary(pack);
             if let Some(object) = value.as_object_mut() {
@@ -212,6 +190,7 @@ pub(super) fn info(arguments: &Info, settings: &Settings, terminal: &Terminal) -
                 object.insert("repository".into(), json!(pack.manifest.pack.repository));
                 object.insert("sha256".into(), json!(pack.sha256.to_string()));
                 object.insert("tree".into(), json!(pack.tree.to_string()));
+                checked.add_to(object);
             }
             value
         },
@@ -219,11 +198,78 @@ pub(super) fn info(arguments: &Info, settings: &Settings, terminal: &Terminal) -
     Ok(Exit::Done)
 }
 
-/// What can be done with a pack.
-fn invitation(name: &PackName, can_be_added: bool) -> String {
-    match can_be_added {
-        true => format!("`exo add {name}` adds it, `exo help {name}` lists what it offers"),
-        false => format!("no version of `{name}` is to be chosen; who has one locked keeps it"),
+/// The version after `NAME@`.
+fn one_version(text: &str) -> Outcome<Version> {
+    Version::parse(text).map_err(|_| {
+        Failure::usage(format!("`{text}` is no version")).hint("one version is looked at: `exo info neon@1.1.0`")
+    })
+}
+
+fn no_version(registry: &Registry, name: &PackName, version: &Version) -> Box<Failure> {
+    let all: Vec<String> = registry.versions(name).rev().map(|found| found.version().to_string()).collect();
+    Failure::refused(format!("`{name}` has no version {version}"))
+        .code(exo_compiler::diagnostic::codes::RESOLUTION)
+        .hint(format!("it has {}", all.join(", ")))
+}
+
+/// What a registry says of a version beyond the index: what its checker signed, and what its server tells.
+struct Checked {
+    signed: Option<std::sync::Arc<crate::registry::Signed>>,
+    stewards: Option<Stewards>,
+}
+
+impl Checked {
+    fn of(settings: &Settings, pack: &RegistryPack) -> Outcome<Self> {
+        let stewards = match pack.source() {
+            LockedSource::Registry(url) => Stewards::of(settings, &url, pack.name())?,
+            LockedSource::Builtin | LockedSource::Path(_) | LockedSource::Git { .. } => None,
+        };
+        Ok(Checked { signed: pack.signed()?, stewards })
+    }
+
+    fn lines(&self) -> String {
+        let mut text = String::new();
+        if let Some(signed) = &self.signed {
+            let verdict = &signed.verdict;
+            let raw_c = if verdict.raw_c.is_some() { "raw C" } else { "no raw C" };
+            text.push_str(&format!(
+                "{:<13} {}, {}, {}, {}, {raw_c}\n",
+                "checked",
+                count(verdict.claims.len(), "claim"),
+                count(usize::try_from(verdict.tests).unwrap_or(usize::MAX), "test"),
+                count(verdict.instructions.len(), "instruction"),
+                count(verdict.waived.len(), "waived check"),
+            ));
+        }
+        if let Some(stewards) = &self.stewards {
+            text.push_str(&format!("{:<13} {}\n", "owners", stewards.owners.join(", ")));
+            text.push_str(&format!("{:<13} {}\n", "downloads", stewards.downloads));
+        }
+        text
+    }
+
+    fn add_to(&self, object: &mut serde_json::Map<String, serde_json::Value>) {
+        if let Some(signed) = &self.signed {
+            let verdict = &signed.verdict;
+            let checked = json!({
+                "claims": verdict.claims.len(), "tests": verdict.tests, "instructions": verdict.instructions.len(),
+                "waived": verdict.waived.len(), "raw_c": verdict.raw_c.is_some(),
+            });
+            object.insert("checked".into(), checked);
+        }
+        if let Some(stewards) = &self.stewards {
+            object.insert("registry".into(), stewards.json());
+        }
+    }
+}
+
+/// What can be done with a pack, or with one version of it.
+fn invitation(name: &PackName, version: Option<&Version>, can_be_added: bool) -> String {
+    match (can_be_added, version) {
+        (true, Some(version)) => format!("`exo add {name}@={version}` adds this version"),
+        (true, None) => format!("`exo add {name}` adds it, `exo help {name}` lists what it offers"),
+        (false, Some(version)) => format!("version {version} is not to be chosen; who has it locked keeps it"),
+        (false, None) => format!("no version of `{name}` is to be chosen; who has one locked keeps it"),
     }
 }
 

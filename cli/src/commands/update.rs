@@ -15,6 +15,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::install::standing::{self, Ask};
 use crate::install::{self, plan};
 use crate::project::Project;
+use crate::registry::reach::same_registries;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -46,6 +47,7 @@ pub(super) fn run(arguments: &Update, settings: &Settings, terminal: &Terminal) 
         other => other?,
     };
     let lock = &installed.plan.lock;
+    same_registries(before.as_ref(), lock)?;
     let changes = changes(before.as_ref(), lock);
     let new_c = changed_c(before.as_ref(), lock);
     if !new_c.is_empty() && !arguments.accept_raw_c {

@@ -103,6 +103,7 @@ impl Instance {
                 raw_c: None,
                 published: None,
                 log: None,
+                root: None,
                 dependencies: dependencies.clone(),
             },
             dependencies,
@@ -383,6 +384,7 @@ fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: 
             raw_c: None,
             published: found.filter(|_| archive.is_some()).and_then(|found| found.published()),
             log: found.filter(|_| archive.is_some()).and_then(|found| found.log()),
+            root: found.filter(|_| archive.is_some()).and_then(|found| found.root()),
             dependencies: pack.dependencies.clone(),
         });
     }

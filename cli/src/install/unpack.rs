@@ -25,9 +25,14 @@ pub(crate) fn unpack(
     if let Some(pack) = pack
         && (pack.sha256 != *locked_archive || pack.tree != *locked_tree)
     {
+        // Whichever differs: the other may be equal.
+        let (have, locked) = match pack.sha256 != *locked_archive {
+            true => (format!("archive has SHA-256 {}", pack.sha256), format!("      {locked_archive}")),
+            false => (format!("files have BLAKE3 {}", pack.tree), format!("   {locked_tree}")),
+        };
         return Err(Failure::refused(format!("`{name} {version}` is not what Exo.lock recorded"))
             .code(codes::DIGEST)
-            .note(format!("its archive has SHA-256 {}\nthe lockfile says       {locked_archive}", pack.sha256))
+            .note(format!("its {have}\nthe lockfile says {locked}"))
             .hint("the pack or the lockfile was changed; if you trust what the registry has, run `exo remove` and `exo add` for it"));
     }
     if let Some(tree) = Tree::open(&Tree::folder_of(cache, locked_tree), locked_tree)? {

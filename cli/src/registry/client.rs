@@ -162,6 +162,11 @@ impl Client {
         })
     }
 
+    /// Which registry it is, whatever its URL and its present keys: the digest of its first root, as far as that was ever seen.
+    pub(crate) fn root(&self) -> Option<&Sha256> {
+        self.trust.first_root()
+    }
+
     fn disbelief(&self, refusal: &Refusal) -> Box<Failure> {
         disbelief(&self.place, refusal)
     }

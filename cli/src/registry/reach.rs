@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use exo_compiler::diagnostic::codes;
+use exo_index::digest::Sha256;
 use exo_index::lockfile::{LOCK_FILE, LockedPack, LockedSource, Lockfile};
 use exo_index::manifest::{DependencySource, Manifest};
 use exo_index::name::PackName;
@@ -140,6 +141,7 @@ impl Registry {
             }
             check_bound(&next.name, bound, Some(&next.registry.url))?;
             let client = self.client(settings, terminal, &next.registry)?;
+            check_identity(&client, lock)?;
             let packs = packs_of(&client, &next.name)?;
             if packs.is_empty() {
                 continue;
@@ -201,6 +203,38 @@ fn two_registries(name: &PackName, one: &str, other: &str) -> Box<Failure> {
         .code(codes::RESOLUTION)
         .note("a name of one registry is never taken from another, where it may be anybody's")
         .hint("name the registry of each such dependency in Exo.toml (`registry = \"…\"`), and take what needs it from the same one")
+}
+
+/// Refuses a registry that is another than the one that was locked, though it answers at the same URL.
+fn check_identity(client: &Client, lock: Option<&Lockfile>) -> Outcome<()> {
+    match (client.root(), lock) {
+        (Some(now), Some(lock)) => same_registry(&client.url, now, lock),
+        (_, _) => Ok(()),
+    }
+}
+
+/// The same for a lockfile that was made without regard to the one before.
+pub(crate) fn same_registries(before: Option<&Lockfile>, after: &Lockfile) -> Outcome<()> {
+    let Some(before) = before else { return Ok(()) };
+    for pack in after.packs.values() {
+        if let (LockedSource::Registry(url), Some(now)) = (&pack.source, &pack.root) {
+            same_registry(url, now, before)?;
+        }
+    }
+    Ok(())
+}
+
+fn same_registry(url: &str, now: &Sha256, lock: &Lockfile) -> Outcome<()> {
+    let packs = lock.packs.values();
+    let other = packs
+        .filter(|pack| matches!(&pack.source, LockedSource::Registry(locked) if locked == url))
+        .find_map(|pack| pack.root.filter(|then| then != now).map(|then| (pack, then)));
+    let Some((pack, then)) = other else { return Ok(()) };
+    Err(Failure::refused(format!("registry `{url}` is another one than {LOCK_FILE} was made with"))
+        .code(codes::LOCK)
+        .note(format!("its first root is sha256:{now}\n`{}` is locked from sha256:{then}", pack.name))
+        .hint("somebody may stand in for it: ask its operator on another way, and install nothing from it before")
+        .hint("if it was set up anew, run `exo remove` for all of its packs, and `exo add` them again"))
 }
 
 /// Where a name is locked from.

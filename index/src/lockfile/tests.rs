@@ -22,6 +22,7 @@ fn locked(pack: &str, version: &str, source: LockedSource, dependencies: &[&str]
         raw_c: (pack == "neon").then(|| Blake3::of(b"c")),
         published,
         log: published.map(|_| 12),
+        root: published.map(|_| Sha256::of(b"root")),
         dependencies: dependencies.iter().map(|dependency| name(dependency)).collect(),
     }
 }
@@ -56,9 +57,10 @@ fn a_publish_time_is_of_a_registry() {
     let text = sample().to_string();
     assert_eq!(text.matches("\npublished = 1700000000\n").count(), 1);
     assert_eq!(text.matches("\nlog = 12\n").count(), 1);
-    let before = text.replace("published = 1700000000\nlog = 12\n", "");
+    let root = format!("root = \"sha256:{}\"\n", Sha256::of(b"root"));
+    let before = text.replace(&format!("published = 1700000000\nlog = 12\n{root}"), "");
     let older = &Lockfile::parse(&before).unwrap().packs[&name("@arm/sve")];
-    assert_eq!((older.published, older.log), (None, None), "older lockfiles have none");
+    assert_eq!((older.published, older.log, older.root), (None, None, None), "older lockfiles have none");
     let moved = text.replace("registry+https://packs.example.org", "builtin");
     assert!(Lockfile::parse(&moved).unwrap_err().message.contains("`@arm/sve` is of no registry"));
 }

@@ -119,6 +119,7 @@ fn prefers_a_lockfile_except_for_what_is_moved_on() {
             raw_c: None,
             published: None,
             log: None,
+            root: None,
             dependencies: BTreeSet::new(),
         });
     }

@@ -11,6 +11,7 @@ use crate::audit;
 use crate::client_address::ClientAddress;
 use crate::error::ApiError;
 use crate::service::Service;
+use crate::sessions;
 use crate::sign_in;
 use crate::tokens::{self, Made, NewToken};
 
@@ -83,6 +84,19 @@ pub(super) async fn whoami(caller: Caller) -> Json<Value> {
 
 pub(super) async fn audit(State(service): State<Service>, caller: Caller) -> Result<Json<Value>, ApiError> {
     Ok(Json(json!({ "events": audit::of_account(&service, &caller, None).await? })))
+}
+
+pub(super) async fn sessions(State(service): State<Service>, caller: Caller) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "sessions": sessions::list(&service, &caller).await? })))
+}
+
+pub(super) async fn end_session(
+    State(service): State<Service>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    sessions::end(&service, &caller, id).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 pub(super) async fn tokens(State(service): State<Service>, caller: Caller) -> Result<Json<Value>, ApiError> {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::error::ApiError;
 use crate::failure::Failure;
+use crate::metrics;
 use crate::service::Service;
 
 /// The interface as OpenAPI describes it.
@@ -35,10 +36,11 @@ pub(super) async fn openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
 }
 
-pub(super) async fn metrics() -> Result<impl IntoResponse, ApiError> {
-    let text = TextEncoder::new()
+pub(super) async fn metrics(State(service): State<Service>) -> Result<impl IntoResponse, ApiError> {
+    let counted = TextEncoder::new()
         .encode_to_string(&prometheus::gather())
         .map_err(|error| Failure::new(format!("metrics: {error}")))?;
+    let text = counted + &metrics::standing(&service).await;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text))
 }
 

@@ -11,7 +11,7 @@ use crate::tiles::Source;
 const CONNECT: Duration = Duration::from_secs(15);
 const SILENCE: Duration = Duration::from_secs(60);
 /// What may come slowly: after so long, less than so many bytes in a second on the average are given up.
-const GRACE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(60) };
+const GRACE: Duration = if cfg!(test) { Duration::from_secs(2) } else { Duration::from_secs(60) };
 const SLOWEST: u64 = 4 << 10;
 /// The largest tile: 256 leaves of 65 535 bytes, each with its length.
 const LARGEST_TILE: u64 = 256 * 65_537;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::format;
 use super::listing::Row;
 use super::render_private;
-use super::trouble::{PageError, sentence};
+use super::trouble::{PageError, problem_of};
 use super::visitor::{Frame, Visitor};
 use crate::access::{Caller, LONGEST_TOKEN_DAYS, Right};
 use crate::chance;
@@ -152,12 +152,10 @@ pub(super) async fn make_token(
             let outcome = Outcome { fresh: Some(made.token), ..Outcome::default() };
             page(&service, &visitor.frame, caller, &outcome).await
         }
-        Err(error) if error.status.is_server_error() => Err(error.into()),
         Err(error) => {
-            let problem = Some(sentence(&error.message));
-            let status = error.status;
-            let mut response =
-                page(&service, &visitor.frame, caller, &Outcome { fields, fresh: None, problem }).await?;
+            let (status, problem) = problem_of(error)?;
+            let outcome = Outcome { fields, fresh: None, problem: Some(problem) };
+            let mut response = page(&service, &visitor.frame, caller, &outcome).await?;
             *response.status_mut() = status;
             Ok(response)
         }

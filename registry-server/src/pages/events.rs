@@ -44,6 +44,8 @@ fn meaning(entry: &Read) -> String {
         "login" => "Somebody signed in".to_owned(),
         "login-refused" => "A wrong password was given".to_owned(),
         "logout" => "Somebody signed out".to_owned(),
+        "session-end" => "A session was ended".to_owned(),
+        "password-reset" => "The password was set anew by who runs the registry".to_owned(),
         "password" => "The password was changed".to_owned(),
         "second-factor-on" => "The second factor was switched on".to_owned(),
         "second-factor-off" => "The second factor was switched off".to_owned(),

@@ -10,12 +10,13 @@ use exo_index::name::PackName;
 use exo_index::version::Version;
 use serde::Deserialize;
 
-use super::trouble::{PageError, sentence};
+use super::trouble::{PageError, problem_of};
 use super::visitor::{Frame, Visitor};
 use super::{format, render_private};
 use crate::error::ApiError;
 use crate::quarantine;
 use crate::reports::{self, KINDS, LONGEST_TEXT, NewReport};
+use crate::second_factor;
 use crate::service::Service;
 
 /// A kind of report, as the form offers it.
@@ -102,8 +103,10 @@ pub(super) async fn report(
     let outcome = reports::make(&service, caller, &name, new).await;
     let (status, problem) = match outcome {
         Ok(_) => (StatusCode::OK, None),
-        Err(error) if error.status.is_server_error() => return Err(error.into()),
-        Err(error) => (error.status, Some(sentence(&error.message))),
+        Err(error) => {
+            let (status, problem) = problem_of(error)?;
+            (status, Some(problem))
+        }
     };
     let mut response = render_private(&ReportPage {
         frame: &visitor.frame,
@@ -136,6 +139,8 @@ struct Held {
     name: String,
     version: String,
     reason: String,
+    /// Its place in the list, for the names of fields.
+    place: usize,
 }
 
 #[derive(Template)]
@@ -149,6 +154,7 @@ struct Reports<'a> {
     version: &'a str,
     reason: &'a str,
     problem: Option<&'a str>,
+    asks_for_code: bool,
 }
 
 /// What was typed into the form of a quarantine, and what was wrong with it.
@@ -162,6 +168,7 @@ struct Typed {
 
 async fn page(service: &Service, visitor: &Visitor, typed: &Typed) -> Result<Response, PageError> {
     let caller = visitor.must_be_signed_in()?;
+    let asks_for_code = second_factor::is_asked_for(&service.registry.rows, caller).await?;
     let mut rows = service.registry.rows.acquire().await?;
     let reports = reports::list(&mut rows, caller).await?.into_iter().map(|report| ReportRow {
         id: report.id,
@@ -174,10 +181,12 @@ async fn page(service: &Service, visitor: &Visitor, typed: &Typed) -> Result<Res
         closed_by: report.closed_by,
     });
     let (open, closed) = reports.partition(|report| report.closed_by.is_none());
-    let held = quarantine::all(&mut rows).await?.into_iter().map(|(name, version, reason)| Held {
+    let held = quarantine::all(&mut rows).await?.into_iter().enumerate();
+    let held = held.map(|(place, (name, version, reason))| Held {
         name: name.to_string(),
         version: version.to_string(),
         reason,
+        place,
     });
     render_private(&Reports {
         frame: &visitor.frame,
@@ -188,6 +197,7 @@ async fn page(service: &Service, visitor: &Visitor, typed: &Typed) -> Result<Res
         version: &typed.version,
         reason: &typed.reason,
         problem: typed.problem.as_deref(),
+        asks_for_code,
     })
 }
 
@@ -226,10 +236,12 @@ pub(super) struct Hold {
     version: String,
     /// Absent to lift it.
     reason: Option<String>,
+    #[serde(default)]
+    second_factor: String,
 }
 
 async fn hold_or_release(service: &Service, visitor: &Visitor, filled: &Hold) -> Result<(), ApiError> {
-    let caller = visitor.must_be_signed_in().map_err(|error| error.0)?;
+    let caller = &visitor.must_be_signed_in_with(&filled.second_factor).map_err(|error| error.0)?;
     let name = pack_name(filled.pack.trim())?;
     let version = Version::parse(filled.version.trim()).map_err(|error| ApiError::malformed(error.message))?;
     let reason = filled.reason.as_deref().map(quarantine::reason).transpose()?;
@@ -242,18 +254,17 @@ pub(super) async fn hold(
     Form(filled): Form<Hold>,
 ) -> Result<Response, PageError> {
     visitor.check_form(&filled.form_token)?;
-    let error = match hold_or_release(&service, &visitor, &filled).await {
+    let (status, problem) = match hold_or_release(&service, &visitor, &filled).await {
         Ok(()) => return Ok(Redirect::to("/reports").into_response()),
-        Err(error) if error.status == StatusCode::BAD_REQUEST || error.status == StatusCode::NOT_FOUND => error,
-        Err(error) => return Err(error.into()),
+        Err(error) => problem_of(error)?,
     };
     let typed = Typed {
-        problem: Some(sentence(&error.message)),
+        problem: Some(problem),
         name: filled.pack,
         version: filled.version,
         reason: filled.reason.unwrap_or_default(),
     };
     let mut response = page(&service, &visitor, &typed).await?;
-    *response.status_mut() = error.status;
+    *response.status_mut() = status;
     Ok(response)
 }

@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 use qrcode::{Color, EcLevel, QrCode};
 use serde::Deserialize;
 
 use super::events::{Event, SHOWN};
-use super::render_private;
 use super::trouble::{PageError, problem_of};
 use super::visitor::{Frame, Visitor};
+use super::{format, render_private};
 use crate::access::Caller;
 use crate::accounts::SHORTEST_PASSWORD;
 use crate::audit;
@@ -21,6 +21,7 @@ use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::second_factor::{self, Enrolment, RECOVERY_CODES};
 use crate::service::Service;
+use crate::sessions;
 use crate::sign_in;
 
 /// Where the light border around a QR code ends, in modules; readers need four.
@@ -76,6 +77,14 @@ struct Outcome {
     confirming: bool,
 }
 
+/// One session in the list.
+struct SessionRow {
+    id: String,
+    since: String,
+    address: Option<String>,
+    own: bool,
+}
+
 #[derive(Template)]
 #[template(path = "security.html")]
 struct Security<'a> {
@@ -85,6 +94,7 @@ struct Security<'a> {
     codes_made: usize,
     asks_for_code: bool,
     shortest: usize,
+    sessions: Vec<SessionRow>,
     events: Vec<Event>,
     outcome: &'a Outcome,
 }
@@ -102,6 +112,12 @@ async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outco
         second_factor::State::On { codes } => (true, codes),
         second_factor::State::Off | second_factor::State::Begun => (false, 0),
     };
+    let row = |session: sessions::Session| SessionRow {
+        id: session.id,
+        since: format::time(session.created),
+        address: session.address,
+        own: session.own,
+    };
     render_private(&Security {
         frame,
         on,
@@ -109,6 +125,7 @@ async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outco
         codes_made: RECOVERY_CODES,
         asks_for_code: second_factor::is_asked_for(rows, caller).await?,
         shortest: SHORTEST_PASSWORD,
+        sessions: sessions::list(service, caller).await?.into_iter().map(row).collect(),
         events: audit::of_account(service, caller, Some(SHOWN)).await?.into_iter().map(Event::own).collect(),
         outcome,
     })
@@ -179,6 +196,23 @@ pub(super) async fn change_password(
     };
     let done = Some("The password is changed. Other browsers and machines are signed out; tokens go on.");
     after(&service, &visitor, PASSWORD, result.map(|()| Outcome { done, ..Outcome::default() })).await
+}
+
+/// The form that ends a session.
+#[derive(Deserialize)]
+pub(super) struct End {
+    form_token: String,
+    id: String,
+}
+
+pub(super) async fn end_session(
+    State(service): State<Service>,
+    Extension(visitor): Extension<Visitor>,
+    Form(filled): Form<End>,
+) -> Result<Response, PageError> {
+    visitor.check_form(&filled.form_token)?;
+    sessions::end(&service, visitor.must_be_signed_in()?, filled.id).await?;
+    Ok(Redirect::to("/account/security").into_response())
 }
 
 /// Does what needs the account's password besides the session.

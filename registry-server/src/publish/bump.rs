@@ -34,6 +34,16 @@ impl Bump {
         }
     }
 
+    /// The lowest version that is raised so far over another.
+    pub(crate) fn lowest_after(self, old: &Version) -> String {
+        match (self, old.major()) {
+            (Self::Major, 0) => format!("0.{}.0", old.minor() + 1),
+            (Self::Major, major) => format!("{}.0.0", major + 1),
+            (Self::Minor, major) if major > 0 => format!("{major}.{}.0", old.minor() + 1),
+            (Self::Minor | Self::Patch, major) => format!("{major}.{}.{}", old.minor(), old.patch() + 1),
+        }
+    }
+
     /// What a version is raised by. Before 1.0, the second number counts as the first does after it.
     pub(crate) fn between(old: &Version, new: &Version) -> Self {
         match (old.major() == new.major(), old.minor() == new.minor()) {
@@ -254,6 +264,18 @@ mod tests {
     fn required(old: &[&str], new: &[&str]) -> Required {
         let set = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<BTreeSet<_>>();
         Required::by(&set(old), &set(new))
+    }
+
+    #[test]
+    fn the_lowest_version_that_will_do_is_raised_so_far() {
+        let all = [Bump::Patch, Bump::Minor, Bump::Major];
+        for (old, lowest) in [("0.3.4", ["0.3.5", "0.3.5", "0.4.0"]), ("1.2.3", ["1.2.4", "1.3.0", "2.0.0"])] {
+            let old = Version::parse(old).unwrap();
+            for (bump, wanted) in all.into_iter().zip(lowest) {
+                assert_eq!(bump.lowest_after(&old), wanted);
+                assert!(Bump::between(&old, &Version::parse(wanted).unwrap()) >= bump);
+            }
+        }
     }
 
     #[test]

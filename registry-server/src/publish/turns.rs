@@ -234,11 +234,13 @@ async fn enter(
         let against = admission::reasons_against(service, rows, View::Uncommitted, pack, &publish.login).await?;
         reasons.extend(against);
         let bump = admission::bump(rows, pack, verified).await?;
-        if let Some((required, raised)) = &bump
+        if let Some((required, raised, before)) = &bump
             && *raised < required.bump
         {
-            let hint = Some("raise `version` in Exo.toml further");
-            reasons.push(diagnostic(&pack.declared, "bump", required.to_string(), hint));
+            let lowest = required.bump.lowest_after(before);
+            let hint =
+                format!("raise `version` in Exo.toml further: {lowest} is the lowest that will do after {before}");
+            reasons.push(diagnostic(&pack.declared, "bump", required.to_string(), Some(&hint)));
         }
         if !reasons.is_empty() {
             continue;
@@ -253,7 +255,7 @@ async fn enter(
         audit::note_publish(rows, publish, "publish", declared, "").await?;
         entering.answers.push(json!({
             "name": declared.name.as_str(), "version": declared.version.to_string(),
-            "required_bump": bump.map(|(required, _)| required.bump.as_str()),
+            "required_bump": bump.map(|(required, _, _)| required.bump.as_str()),
             "verdict": (!publish.dry_run).then(|| digest.to_string()), "log": (!publish.dry_run).then_some(position),
         }));
         entering.names.push(declared.name.clone());

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::examination::{Examined, diagnostic};
+use super::folders::Folder;
 use crate::failure::Failure;
 use crate::index;
 use crate::service::Service;
@@ -189,11 +189,12 @@ pub(crate) async fn verify(service: &Service, pack: &Examined, together: &[Exami
             files,
         });
     }
-    let folder = tempfile::Builder::new().prefix("check-").tempdir_in(&service.registry.data)?;
-    let request = lay_out(folder.path(), &laid, &exo)?;
+    let folder = service.folders.take(&service.registry.data)?;
+    let request = lay_out(&folder, &laid, &exo)?;
     let start = Instant::now();
     let answer = run(service, &request).await?;
     service.took("checker", start);
+    service.folders.give_back(folder);
     judge(pack, answer)
 }
 
@@ -222,18 +223,15 @@ fn id(name: &PackName) -> String {
 }
 
 /// Writes the files of all packs, and the request that names them.
-fn lay_out(folder: &Path, laid: &[Laid], exo: &Version) -> Result<String, Failure> {
+fn lay_out(folder: &Folder, laid: &[Laid], exo: &Version) -> Result<String, Failure> {
     let mut packs = Vec::new();
     let mut trees: BTreeMap<String, String> = BTreeMap::new();
+    let files = laid.iter().enumerate().flat_map(|(number, pack)| {
+        pack.files.files.iter().map(move |(path, contents)| (format!("{number}/{path}"), contents.as_slice()))
+    });
+    folder.fill(files)?;
     for (number, pack) in laid.iter().enumerate() {
-        let place = folder.join(number.to_string());
-        for (path, contents) in &pack.files.files {
-            let file = place.join(path);
-            if let Some(parent) = file.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            std::fs::write(file, contents)?;
-        }
+        let place = folder.path().join(number.to_string());
         let tree = pack.files.tree().to_string();
         let imports: BTreeMap<String, String> =
             pack.dependencies.iter().map(|name| (name.import_name(), id(name))).collect();

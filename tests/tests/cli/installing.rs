@@ -151,6 +151,20 @@ fn an_archive_that_differs_from_the_lockfile_is_refused() {
 }
 
 #[test]
+fn a_changed_tree_digest_is_told_as_such() {
+    let sandbox = registry();
+    sandbox.project("");
+    sandbox.run(&["add", "std"]).exits(0);
+    let lock = sandbox.read("work/Exo.lock");
+    let line = lock.lines().find(|line| line.starts_with("tree = ")).unwrap();
+    let changed = format!("tree = \"blake3:{}\"", "0".repeat(64));
+    sandbox.write("work/Exo.lock", &lock.replace(line, &changed));
+    let run = sandbox.run(&["install"]).exits(1);
+    assert!(!run.stderr.contains("SHA-256"), "{}", run.stderr);
+    run.says(&["error[E0609]", "its files have BLAKE3 ", &format!("the lockfile says    {}", "0".repeat(64))]);
+}
+
+#[test]
 fn verify_and_cache_answer() {
     let sandbox = registry();
     sandbox.project("[dependencies]\nneon = \"1\"\n");

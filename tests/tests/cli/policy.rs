@@ -66,6 +66,12 @@ fn a_locked_version_is_held_to_the_policy_too() {
     sandbox.run(&["install"]).exits(0).prints(&["1.2.0"]);
     sandbox.write("work/Exo.toml", &format!("{PACK}[dependencies]\nbase = \"1\"\n{POLICY}"));
     let before = sandbox.state();
+    // This command is there to say it.
+    let told = sandbox.run(&["outdated"]).exits(0);
+    told.prints(&[
+        "base  1.2.0     1.1.0   1.1.0",
+        "locked: base 1.2.0 is 2 hours old, and the policy asks for 3 days",
+    ]);
     let run = sandbox.run(&["install"]).exits(1);
     run.says(&["`base 1.2.0` is locked, and is 2 hours old, and the policy asks for 3 days", "`exo update base`"]);
     sandbox.run(&["install", "--locked"]).exits(1);

@@ -108,3 +108,32 @@ fn a_damaged_bundle_leaves_everything_as_it_was() {
     run.says(&["`base 1.0.0` in the bundle is refused: files have blake3"]);
     assert_eq!(sandbox.read("work/Exo.lock"), lock);
 }
+
+#[test]
+fn a_bundle_that_does_not_fit_is_refused_before_anything_is_unpacked() {
+    let sandbox = project();
+    sandbox.run(&["bundle", "-o", "../all"]).exits(0);
+    cut_off(&sandbox);
+    let toml = sandbox.read("work/Exo.toml");
+    let lock = sandbox.read("work/Exo.lock");
+    sandbox.write("work/Exo.toml", &toml.replace("neon\" = \"1\"", "neon\" = \"2\"\nmore = \"1\""));
+    for (own, whose) in [
+        (true, "Exo.lock does not fit Exo.toml, and a bundle resolves nothing"),
+        (false, "the bundle does not fit Exo.toml"),
+    ] {
+        match own {
+            true => sandbox.write("work/Exo.lock", &lock),
+            false => std::fs::remove_file(sandbox.path("work/Exo.lock")).unwrap(),
+        }
+        let before = sandbox.state();
+        let run = sandbox.run(&["install", "--bundle", "../all"]).exits(1);
+        assert!(!run.stderr.contains("Unpacked"), "{}", run.stderr);
+        run.says(&[
+            whose,
+            "`@arm/neon 1.1.0` is locked, but the manifest needs `^2`",
+            "`more ^1` is not locked",
+            "run `exo install` and `exo bundle` with this Exo.toml; nothing was unpacked",
+        ]);
+        assert_eq!(sandbox.state(), before);
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::pages::{sign_in, text, with_cookie};
+use crate::pages::{form, form_token, sign_in, text, with_cookie};
 use crate::quarantine::administrator;
 use crate::server::{PASSWORD, Pack, Server, in_database, operate_on};
 
@@ -113,4 +113,71 @@ fn pages_show_what_was_done_lately() {
         assert!(page.contains(said), "{said}: {page}");
     }
     assert!(!text(&server.get("/organisations/lab").is(200)).contains("was made by"), "others are not told");
+}
+
+/// An owner who fears that a session was stolen sees it and ends it; who has lost the password gets another one.
+fn sessions_end(server: &Server) {
+    let ada = server.account("ada");
+    let stolen = server.login("ada");
+    let listed = server.send("GET", "/api/v1/account/sessions", &ada, b"").is(200).json();
+    let sessions = listed["sessions"].as_array().unwrap();
+    let other = sessions.iter().find(|session| session["own"] == false).unwrap();
+    assert_eq!((sessions.len(), &other["address"]), (2, &json!("127.0.0.1")), "{listed}");
+    let path = format!("/api/v1/account/sessions/{}", other["id"].as_str().unwrap());
+    server.send("DELETE", &path, &server.account("eve"), b"").is(404);
+    let token = server.token(&ada, &["yank"], &["*"]);
+    server.send("GET", "/api/v1/account/sessions", &token, b"").is(403);
+    server.send("DELETE", &path, &ada, b"").is(204);
+    server.send("GET", "/api/v1/whoami", &stolen, b"").is(401);
+    server.send("GET", "/api/v1/whoami", &ada, b"").is(200);
+    assert_eq!(words(&events(server, "account/audit", &ada))[0], "session-end");
+
+    let reset = |login: &str, password: &str, more: &[&str]| {
+        use std::io::Write as _;
+        let mut command = std::process::Command::new(crate::server::program());
+        command.args(["user", "reset-password", login, "--data"]).arg(server.folder.path()).args(more);
+        command.envs(server.variables.iter().cloned()).stdin(std::process::Stdio::piped());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    assert!(reset("nobody", "another long password", &[]).contains("there is no account `nobody`"));
+    assert!(reset("ada", "short", &[]).contains("shorter than 10"));
+    assert!(reset("ada", "another long password\n", &[]).contains("signed out everywhere"));
+    server.send("GET", "/api/v1/whoami", &ada, b"").is(401);
+    server.send("GET", "/api/v1/whoami", &token, b"").is(200);
+    server.post("/api/v1/login", "", &json!({ "login": "ada", "password": PASSWORD })).is(401);
+    server.post("/api/v1/login", "", &json!({ "login": "ada", "password": "another long password" })).is(200);
+    reset("ada", PASSWORD, &["--tokens"]);
+    server.send("GET", "/api/v1/whoami", &token, b"").is(401);
+    assert_eq!(words(&events(server, "account/audit", &server.login("ada")))[1], "password-reset");
+}
+
+#[test]
+fn a_stolen_session_is_seen_and_ended() {
+    sessions_end(&Server::start());
+}
+
+#[test]
+fn a_stolen_session_is_seen_and_ended_on_postgres() {
+    let cluster = crate::postgres::Cluster::start();
+    sessions_end(&Server::start_on(std::sync::Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
+}
+
+#[test]
+fn a_session_is_ended_by_a_form() {
+    let server = Server::start();
+    let other = server.account("ada");
+    let cookie = sign_in(&server, "ada");
+    let page = text(&with_cookie(&server, "/account/security", &cookie).is(200));
+    assert!(page.contains("This browser") && page.contains("Elsewhere"), "{page}");
+    let id = page.split("name=\"id\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let body = format!("form_token={}&id={id}", form_token(&page));
+    assert_eq!(form(&server, "/account/sessions/end", &cookie, &body).is(303).headers["location"], "/account/security");
+    server.send("GET", "/api/v1/whoami", &other, b"").is(401);
+    let page = text(&with_cookie(&server, "/account/security", &cookie).is(200));
+    assert!(!page.contains("Elsewhere") && page.contains("A session was ended"), "{page}");
+    text(&form(&server, "/account/sessions/end", &cookie, "form_token=x&id=y").is(403));
 }

@@ -29,6 +29,12 @@ fn accounts(server: &Server) -> People {
     server.send("DELETE", &format!("/api/v1/tokens/{}", made["id"].as_str().unwrap()), &ada, b"").is(204);
     get("/api/v1/account/audit");
     server.send("POST", "/api/v1/logout", &server.login("ada"), b"").is(204);
+    server.login("ada");
+    let sessions = server.send("GET", "/api/v1/account/sessions", &ada, b"").is(200).json();
+    let sessions = sessions["sessions"].as_array().unwrap();
+    let other = sessions.iter().find(|session| session["own"] == false).unwrap();
+    let path = format!("/api/v1/account/sessions/{}", other["id"].as_str().unwrap());
+    server.send("DELETE", &path, &ada, b"").is(204);
     People { root, ada }
 }
 

@@ -8,6 +8,7 @@ mod auditing;
 mod authors;
 mod browser;
 mod bundling;
+mod choosing;
 mod client;
 mod contract;
 mod deletion;

@@ -79,6 +79,14 @@ fn questions(server: &Server, token: &str) {
     for work in ["checker", "publish"] {
         assert!(metrics.contains(&format!("exo_registry_work_seconds_count{{work=\"{work}\"}}")), "{metrics}");
     }
+    for line in [
+        "exo_registry_request_seconds_count{method=\"PUT\",status=\"2xx\"}",
+        "exo_registry_database_up 1\n",
+        "exo_registry_publishes_waiting 0\n",
+        "exo_registry_pointer_renewal_seconds 30",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
     server.get("/api/v1/packs/nothing/feed.atom").is(404);
     server.get("/api/v1/packs/nothing").is(404);
 }

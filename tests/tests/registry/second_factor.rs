@@ -224,6 +224,29 @@ fn guesses_in_a_session_end_that_session_and_no_other() {
     login(&server, Some(&authenticator.codes[2])).is(200);
 }
 
+/// An administrator with a second factor puts versions into quarantine on the page too.
+#[test]
+fn the_page_of_reports_asks_for_a_code() {
+    let server = Server::start();
+    let root = json!({ "login": "ada", "password": PASSWORD, "code": server.code });
+    server.post("/api/v1/accounts", "", &root).is(201);
+    let session = server.login("ada");
+    server.publish(&session, &[Pack::new("base", "1.0.0")]);
+    let (_, recovery) = enrol(&server, &session);
+    let cookie = with_cookie_of(&server, &recovery[0]);
+    server.change_rows("UPDATE tokens SET expires = expires - 700 WHERE session = 1");
+    let page = text(&with_cookie(&server, "/reports", &cookie).is(200));
+    has(&page, &["id=\"hold-code\""]);
+    let token = form_token(&page);
+    let hold = |more: &str| {
+        form(&server, "/reports/quarantine", &cookie, &format!("form_token={token}&pack=base&version=1.0.0{more}"))
+    };
+    has(&text(&hold("&reason=steals").is(403)), &["needs a code of your second factor", "value=\"steals\""]);
+    hold(&format!("&reason=steals&second_factor={}", recovery[1])).is(303);
+    has(&text(&with_cookie(&server, "/reports", &cookie).is(200)), &["id=\"code-0\""]);
+    hold(&format!("&second_factor={}", recovery[2])).is(303);
+}
+
 #[test]
 fn a_new_password_ends_other_sessions() {
     let server = Server::start();

@@ -138,8 +138,14 @@ fn refusals_say_what_to_do() {
     let said = publish("1.1.0", "halide", "def tile(p, width):\n    return p\n").exits(1);
     said.says(&[
         "needs a major version: `lib function tile(p, size)` is called differently",
-        "raise `version` in Exo.toml further",
+        "raise `version` in Exo.toml further: 2.0.0 is the lowest that will do after 1.0.0",
     ]);
+    publish("0.1.0", "young", "def tile(p):\n    return p\n").exits(0);
+    let said = publish("0.1.1", "young", "other = 1\n").exits(1);
+    said.says(&["needs a major version", "further: 0.2.0 is the lowest that will do after 0.1.0"]);
+    publish("0.2.0", "young", "other = 1\n")
+        .exits(0)
+        .prints(&["at least a major version, which before 1.0 is a new second number"]);
     publish("1.0.1", "halide", "def tile(p, size, tail = 1):\n    return p\n")
         .exits(1)
         .says(&["needs a minor version"]);

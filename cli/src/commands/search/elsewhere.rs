@@ -1,0 +1,135 @@
+//! Packs of a registry elsewhere that fit a search: by the server's own search, or, where files are all there is, by the index.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use exo_index::visible::shown;
+use serde_json::{Value, json};
+
+use crate::arguments::Search;
+use crate::builtin_packs::Registry;
+use crate::commands::search::{best, row, word};
+use crate::failure::{Failure, Outcome};
+use crate::policy::Offered;
+use crate::registry::api::{Api, Body, encoded};
+use crate::registry::configuration::{Configured, Registries};
+use crate::registry::packs_of;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+
+/// The most words that a registry is asked about; it looks at no more.
+const MOST_WORDS: usize = 8;
+
+/// How long the names of an index are gathered, and how long what it says of each pack.
+const TIME: Duration = Duration::from_secs(10);
+
+/// What a registry says that it has. Nothing of a server's search is checked before the pack is added.
+pub(super) struct Elsewhere {
+    pub(super) url: String,
+    pub(super) packs: Vec<Value>,
+}
+
+/// What came of asking a registry.
+pub(super) struct Asked {
+    /// `None` without a registry, or without an answer.
+    pub(super) found: Option<Elsewhere>,
+    /// There is a registry, and it gave no answer.
+    pub(super) failed: bool,
+}
+
+impl Elsewhere {
+    fn text(pack: &Value, key: &str) -> String {
+        shown(pack.get(key).and_then(Value::as_str).unwrap_or_default()).replace('\n', " ")
+    }
+
+    pub(super) fn rows(&self) -> Vec<[String; 4]> {
+        let row = |pack: &Value| ["name", "version", "kind", "description"].map(|key| Self::text(pack, key));
+        self.packs.iter().map(row).collect()
+    }
+
+    pub(super) fn summaries(&self) -> impl Iterator<Item = Value> {
+        self.rows().into_iter().map(|[name, version, kind, description]| {
+            json!({
+                "name": name, "version": version, "kind": kind, "description": description, "registry": self.url,
+            })
+        })
+    }
+}
+
+/// Asks the registry in use, or the one that is named. One that does not answer is warned of.
+pub(super) fn ask(arguments: &Search, settings: &Settings, terminal: &Terminal) -> Outcome<Asked> {
+    let registries = Registries::read(settings)?;
+    let registry = match &arguments.registry {
+        Some(text) => Some(registries.find(text)?),
+        None => registries.in_use()?,
+    };
+    let Some(registry) = registry else { return Ok(Asked { found: None, failed: false }) };
+    if settings.offline {
+        terminal.warning(&format!("--offline: registry `{}` is not asked", registry.url));
+        return Ok(Asked { found: None, failed: false });
+    }
+    let found = match registry.url.starts_with("file://") {
+        true => in_index(arguments, settings, terminal, &registry),
+        false => by_server(arguments, settings, &registry).or_else(|refused| {
+            // Files behind a plain web server have an index and no search.
+            in_index(arguments, settings, terminal, &registry).map_err(|_| refused)
+        }),
+    };
+    match found {
+        Ok(packs) => Ok(Asked { found: Some(Elsewhere { url: registry.url, packs }), failed: false }),
+        Err(failed) => {
+            terminal.warning(&format!("{}; only the packs that come with exo are shown", failed.message));
+            Ok(Asked { found: None, failed: true })
+        }
+    }
+}
+
+fn by_server(arguments: &Search, settings: &Settings, registry: &Configured) -> Outcome<Vec<Value>> {
+    let mut filter = String::new();
+    filter.extend(arguments.kind.map(|kind| format!("&kind={}", word(kind))));
+    filter.extend(arguments.target.as_ref().map(|target| format!("&target={}", encoded(target))));
+    let words = arguments.words.iter().take(MOST_WORDS).map(|word| encoded(word)).collect::<Vec<_>>().join("+");
+    let api = Api::anonymous(settings, registry)?;
+    let answer = api.ask("GET", &format!("search?per_page=100&q={words}{filter}"), Body::Nothing)?;
+    match answer.get("packs").and_then(Value::as_array) {
+        Some(packs) => Ok(packs.clone()),
+        None => Err(Failure::environment(format!("registry `{}` answers a search with something else", registry.url))
+            .hint("check the registry's URL")),
+    }
+}
+
+/// Looks through the signed index, which holds names, kinds, descriptions and dependencies.
+fn in_index(
+    arguments: &Search,
+    settings: &Settings,
+    terminal: &Terminal,
+    registry: &Configured,
+) -> Outcome<Vec<Value>> {
+    let client = Arc::new(registry.open(settings, terminal)?);
+    let names = client.names(TIME)?;
+    let start = Instant::now();
+    let mut packs = Registry::default();
+    let mut unread = 0;
+    for name in &names {
+        // What is left when the time is over is searched by name only, and read where that fits.
+        let of_interest = || arguments.words.iter().any(|word| name.as_str().contains(&word.to_lowercase()));
+        if start.elapsed() > TIME && !of_interest() {
+            unread += 1;
+            continue;
+        }
+        for pack in packs_of(&client, name)? {
+            packs.add(pack);
+        }
+    }
+    terminal.note(&format!(
+        "registry `{}` has no search: names, kinds and descriptions in its index were looked through, which has no keywords",
+        registry.url
+    ));
+    if unread > 0 {
+        terminal
+            .warning(&format!("only the names of {unread} of its packs were looked at, which took too long to read"));
+    }
+    let offered = Offered::here(&packs, settings)?;
+    let value = |[name, version, kind, description]: [String; 4]| json!({ "name": name, "version": version, "kind": kind, "description": description });
+    Ok(best(arguments, &packs, &offered).into_iter().map(|pack| value(row(pack))).collect())
+}
