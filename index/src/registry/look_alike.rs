@@ -1,7 +1,7 @@
 //! New names that could be taken for known ones, and names that nobody may take.
 //!
 //! A name of a pack is typed by hand and read at a glance, so a name one slip away from a known one is refused until an
-//! administrator allows it. Digits are exempt from the rule of one edit where both names have one in that place: `conv1d` and `conv2d`,
+//! administrator allows it. A number behind a name says that it is the next one of the same, so only owners of that add one. Digits are exempt from the rule of one edit where both names have one in that place: `conv1d` and `conv2d`,
 //! `avx2` and `avx5` are different things, not slips.
 
 mod known;
@@ -72,6 +72,8 @@ pub enum Likeness {
     Keyboard,
     /// One character is added, left out or replaced.
     OneEdit,
+    /// One is the other with a number behind it: `mylib2`, `mylib`.
+    Number,
     /// One is the other with a word such as `official` or `exo` before or after it.
     Affix,
 }
@@ -84,6 +86,7 @@ impl fmt::Display for Likeness {
             Self::Swapped => "has two letters swapped",
             Self::Keyboard => "has one letter replaced by its neighbour on the keyboard",
             Self::OneEdit => "differs in one letter",
+            Self::Number => "differs in a number at the end",
             Self::Affix => "differs in a word that says nothing",
         })
     }
@@ -115,7 +118,7 @@ fn likeness(a: &PackName, b: &PackName) -> Option<Likeness> {
         // somebody else's name.
         (Some(one), Some(other)) => between(one, other).filter(|likeness| match likeness {
             Likeness::Separators | Likeness::Confusable | Likeness::Affix => true,
-            Likeness::Swapped | Likeness::Keyboard | Likeness::OneEdit => false,
+            Likeness::Swapped | Likeness::Keyboard | Likeness::OneEdit | Likeness::Number => false,
         }),
         // The very same name behind a vendor is that vendor's own; one slip away from it, it is a trap.
         (Some(_), None) | (None, Some(_)) if a.base() != b.base() => between(a.base(), b.base()),
@@ -136,6 +139,9 @@ fn between(a: &str, b: &str) -> Option<Likeness> {
     }
     if a.len().min(b.len()) < SHORTEST_EDITED {
         return None;
+    }
+    if without_number(a) == b || without_number(b) == a {
+        return Some(Likeness::Number);
     }
     one_slip(a.as_bytes(), b.as_bytes())
 }
@@ -174,6 +180,15 @@ fn without_affixes(word: &str) -> String {
     if kept.is_empty() { parts.concat() } else { kept.concat() }
 }
 
+/// A word without the number at its end: `mylib` of `mylib2`, of `mylib-2` and of `mylib-v2`.
+fn without_number(word: &str) -> &str {
+    let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    if letters.len() == word.len() || letters.is_empty() {
+        return word;
+    }
+    letters.strip_suffix("-v").unwrap_or(letters).trim_end_matches('-')
+}
+
 /// In what way two words are one slip of the fingers apart.
 fn one_slip(a: &[u8], b: &[u8]) -> Option<Likeness> {
     let start = a.iter().zip(b).take_while(|(x, y)| x == y).count();
@@ -184,7 +199,7 @@ fn one_slip(a: &[u8], b: &[u8]) -> Option<Likeness> {
         ([x], [y]) if x.is_ascii_digit() && y.is_ascii_digit() => None,
         ([x], [y]) if are_neighbours(*x, *y) => Some(Likeness::Keyboard),
         ([_], [_]) => Some(Likeness::OneEdit),
-        // A digit more or less is a number, not a slip: `avx2` and `avx`.
+        // A digit more or less is a number, not a slip: `avx2` and `avx`. Behind longer names it is told by `without_number`.
         ([c], []) | ([], [c]) => (!c.is_ascii_digit()).then_some(Likeness::OneEdit),
         ([p, q], [r, s]) if p == s && q == r && !(p.is_ascii_digit() && q.is_ascii_digit()) => Some(Likeness::Swapped),
         (_, _) => None,
@@ -226,6 +241,11 @@ mod tests {
             ("gemmina", "gemmini", Likeness::OneEdit),
             ("gemminis", "gemmini", Likeness::OneEdit),
             ("gemini", "gemmini", Likeness::OneEdit),
+            ("mylib2", "mylib", Likeness::Number),
+            ("mylib", "mylib-v2", Likeness::Number),
+            ("gemmini-3", "gemmini", Likeness::Number),
+            ("@arms2/neon", "@arms/neon", Likeness::Number),
+            ("@me/gemmini2", "gemmini", Likeness::Number),
             ("gemmini-official", "gemmini", Likeness::Affix),
             ("exo-gemmini", "gemmini", Likeness::Affix),
             ("@vend0r/neon", "@vendor/neon", Likeness::Confusable),
@@ -246,6 +266,9 @@ mod tests {
             ("conv1d", "conv2d"),
             ("avx2", "avx512"),
             ("avx5", "avx2"),
+            ("avx2", "avx"),
+            ("mylib2", "mylib3"),
+            ("@arms2/tiles", "@arms/neon"),
             ("neon-conv2d", "neon"),
             ("@me/neon", "neon"),
             ("@me/neon", "@arm/neon"),

@@ -34,6 +34,7 @@ async fn name_refusal(
     rows: &mut AnyConnection,
     view: View,
     name: &PackName,
+    login: &str,
 ) -> Result<Option<(String, &'static str)>, Failure> {
     if deletion::of_pack(rows, name).await?.iter().any(|tombstone| tombstone.version.is_empty()) {
         return Ok(Some((format!("the pack `{name}` was deleted, and nobody is given its name again"), OTHER_NAME)));
@@ -45,7 +46,7 @@ async fn name_refusal(
         let hint = "choose another name; who asks for that one gets the pack that comes with exo";
         return Ok(Some((format!("the name `{name}` is that of a pack that comes with exo"), hint)));
     }
-    let resembled = service.names.resembled(rows, view, name).await?;
+    let resembled = service.names.resembled(rows, view, name, login).await?;
     Ok(resembled.map(|(other, likeness)| {
         let message = format!("the name `{name}` can be taken for `{other}`: it {likeness}");
         (message, "choose a name that is not close to another, or put it behind a scope of yours: `@you/name`")
@@ -71,8 +72,11 @@ pub(crate) async fn reasons_against(
 ) -> Result<Vec<Value>, Failure> {
     let declared = &pack.declared;
     let mut reasons = Vec::new();
+    if !access::is_account(rows, login).await? {
+        reasons.push(diagnostic(declared, "owner", format!("the account `{login}` was closed meanwhile"), None));
+    }
     if !exists(rows, &declared.name).await? {
-        if let Some((message, hint)) = name_refusal(service, rows, view, &declared.name).await? {
+        if let Some((message, hint)) = name_refusal(service, rows, view, &declared.name, login).await? {
             reasons.push(diagnostic(declared, "name", message, Some(hint)));
         }
         if let Some(NotYours { message, hint }) = scopes::refusal(rows, &declared.name, login).await? {

@@ -9,6 +9,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::admission;
 use super::bundled::Bundled;
+use crate::access::{self, Right};
 use crate::chance;
 use crate::failure::Failure;
 use crate::index::CLOCK_SLACK;
@@ -54,7 +55,7 @@ impl Names {
         self.read(rows, View::Committed).await.map(drop)
     }
 
-    /// The first pack that a new name could be taken for, and why.
+    /// The first pack that a new name could be taken for, and why. Who owns a pack may number the next one.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -63,6 +64,7 @@ impl Names {
         rows: &mut AnyConnection,
         view: View,
         new: &PackName,
+        login: &str,
     ) -> Result<Option<(PackName, Likeness)>, Failure> {
         if let Some((name, likeness)) = self.bundled.resembled(new).first() {
             return Ok(Some(((*name).clone(), *likeness)));
@@ -73,7 +75,8 @@ impl Names {
         };
         for (name, likeness) in alike {
             // A name may have been read in a transaction that was taken back.
-            if admission::exists(rows, &name).await? {
+            let own = likeness == Likeness::Number && access::owns(rows, login, Right::PublishNew, &name).await?;
+            if !own && admission::exists(rows, &name).await? {
                 return Ok(Some((name, likeness)));
             }
         }
@@ -124,7 +127,7 @@ mod tests {
         let name = |text: &str| PackName::parse(text).unwrap();
         let names = Names::default();
         let like = async |rows: &mut AnyConnection, view, text: &str| {
-            names.resembled(rows, view, &name(text)).await.unwrap().map(|(name, _)| name.to_string())
+            names.resembled(rows, view, &name(text), "ada").await.unwrap().map(|(name, _)| name.to_string())
         };
         let mut rows = pool.acquire().await.unwrap();
         put(&mut rows, "gemmini", 1000).await;

@@ -48,11 +48,37 @@ fn names_and_versions_that_are_taken() {
     assert_eq!(refused(&server, &session, &[Pack::new("halide", "1.0.0")]), ["version"]);
     assert_eq!(refused(&server, &session, &[Pack::new("ha1ide", "1.0.0")]), ["name"]);
     assert_eq!(refused(&server, &session, &[Pack::new("registry", "1.0.0")]), ["name"]);
+    // A number says that it is the next one of the same, which only who owns that says.
+    assert_eq!(server.publish(&session, &[Pack::new("halide2", "1.0.0")])["state"], "published");
+    let stranger = server.account("dan");
+    let outcome = server.publish(&stranger, &[Pack::new("halide-v3", "1.0.0")]);
+    let reason = &outcome["diagnostics"][0];
+    assert_eq!(reason["message"], "the name `halide-v3` can be taken for `halide`: it differs in a number at the end");
+    assert!(reason["hint"].as_str().unwrap().contains("behind a scope of yours"), "{reason}");
+    let reserved = server.publish(&stranger, &[Pack::new("registry", "1.0.0")]);
+    assert_eq!(reserved["diagnostics"][0]["hint"], "choose another name");
     // Two look-alikes that come together.
     let twins = [Pack::new("quantum", "1.0.0"), Pack::new("quantums", "1.0.0")];
     assert_eq!(refused(&server, &session, &twins), ["name"]);
     let eve = server.account("eve");
     server.post("/api/v1/publish", &eve, &declaration(&[Pack::new("halide", "1.1.0")], false)).is(403);
+}
+
+/// What an account began before it was closed is not published after that.
+#[test]
+fn a_closed_account_publishes_nothing() {
+    let server = Server::start();
+    let session = server.account("ada");
+    let id = server.upload(&session, &[Pack::new("base", "1.0.0")], false);
+    server.change_rows("UPDATE accounts SET disabled = 1 WHERE login = 'ada'");
+    assert!(server.change_rows("UPDATE publishes SET state = 'checking'") == 1);
+    let start = std::time::Instant::now();
+    let refused =
+        "SELECT COUNT(*) AS n FROM publishes WHERE state = 'refused' AND result LIKE '%was closed meanwhile%'";
+    while server.count_rows(refused) == 0 {
+        assert!(start.elapsed() < std::time::Duration::from_secs(30), "it was not refused: {id}");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Likeness, SHORTEST_EDITED, likeness, look, one_slip, squashed, without_affixes};
+use super::{Likeness, SHORTEST_EDITED, likeness, look, one_slip, squashed, without_affixes, without_number};
 use crate::name::PackName;
 
 /// Names are put where they belong one by one where there are this many times more already.
@@ -11,7 +11,7 @@ const SORTED_FROM: usize = 64;
 /// Known names, and what leads to those that a new one could be taken for.
 ///
 /// Each kind of likeness but the slips of one letter is an equality: of the names without separators, as they look, without
-/// affixes. Such forms are found by their hash. One slip leaves at least half of a name as it was, from its beginning or from its
+/// affixes, without a number at the end. Such forms are found by their hash. One slip leaves at least half of a name as it was, from its beginning or from its
 /// end: those are found in two orders. Whatever is found this way is then judged as any two names are.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
@@ -119,11 +119,15 @@ fn forms(name: &PackName) -> Vec<u64> {
         hash(b's', &squashed(base)),
         hash(b'l', &look(base)),
         hash(b'a', &without_affixes(base)),
+        hash(b'n', base),
+        hash(b'n', without_number(base)),
     ];
     if let Some(vendor) = name.vendor() {
         forms.push(hash(b'S', &squashed(vendor)));
         forms.push(hash(b'L', &look(vendor)));
         forms.push(hash(b'A', &without_affixes(vendor)));
+        forms.push(hash(b'N', vendor));
+        forms.push(hash(b'N', without_number(vendor)));
     }
     forms
 }
