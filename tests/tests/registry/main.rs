@@ -23,6 +23,7 @@ mod organisations;
 mod pages;
 mod pages_in_browser;
 mod postgres;
+mod privacy;
 mod pruning;
 mod publishing;
 mod quarantine;
