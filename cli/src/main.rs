@@ -15,6 +15,7 @@ mod git;
 mod install;
 mod memory_limit;
 mod packaging;
+mod parallel;
 mod policy;
 mod project;
 mod question;

@@ -43,7 +43,7 @@ use crate::codegen::foreign_words::ForeignWords;
 use crate::codegen::function::FunctionText;
 use crate::codegen::reach::{Function, Reach};
 use crate::codegen::unit::Unit;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::memory::Hooks;
 use crate::loop_ir::declarations::Declarations;
 use crate::loop_ir::procedure::{Proc, Waiver};
@@ -111,6 +111,14 @@ fn waivers(reach: &Reach) -> Vec<Waiver> {
     waived
 }
 
+fn unsettled(function: &str) -> Diagnostic {
+    let message = format!(
+        "the C that memories and externs give for `{function}` depends on the names of its variables in ways that cannot be followed"
+    );
+    Diagnostic::error(codes::TEMPLATE, message)
+        .hint("write the name as it is given, with a fixed text before or after it: `name + \"_store\"`")
+}
+
 fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hooks) -> Result<Parts, Vec<Diagnostic>> {
     let emulate = options.emulate;
     let reach = Reach::of(procs, emulate)?;
@@ -133,6 +141,9 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
         return Err(unit.errors.into_diagnostics());
     }
     unit.foreign = ForeignWords::of(hooks, emulate, &reach, &unit.context);
+    if let Some(function) = &unit.foreign.unsettled {
+        return Err(vec![unsettled(function)]);
+    }
     let mut public = Vec::new();
     let mut forward = Vec::new();
     let mut definitions = Vec::new();

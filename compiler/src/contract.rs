@@ -31,6 +31,8 @@ pub struct InstructionSummary {
     pub name: String,
     pub c_template: String,
     pub c_global: String,
+    /// What it is trusted to do: signature, asserts and body as object code.
+    pub means: String,
 }
 
 /// What `exo check` and verification report of a pack's modules.

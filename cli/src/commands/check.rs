@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::commands::examination::{Examination, examine};
 use crate::commands::ready::ready;
 use crate::failure::{Exit, Outcome, count};
-use crate::install::verdict::raw_c_digest;
+use crate::install::verdict::digest_of_report;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -13,7 +13,7 @@ pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let ready = ready(settings, terminal)?;
     let found = examine(settings, terminal, &ready)?;
     terminal.diagnostics(&found.report.diagnostics);
-    let digest = raw_c_digest(&found.report.raw_c);
+    let digest = digest_of_report(&found.report);
     terminal.answer(|| text(&found, digest.as_deref()), || document(&found, digest.as_deref()));
     if found.left_out > 0 {
         let parts = count(found.left_out, "part");

@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &Install, settings: &Settings, terminal: &Terminal)
             (installed, None)
         }
     };
-    installed.plan.check_trees()?;
+    installed.plan.check_trees(settings)?;
     for skipped in installed.summary.skipped() {
         terminal.detail(&skipped);
     }

@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &Verify, settings: &Settings, terminal: &Terminal) 
     };
     if let Some(project) = &project {
         let plan = plan::plan(settings, terminal, &cache, project, &project.manifest)?;
-        plan.check_trees()?;
+        plan.check_trees(settings)?;
         let mut instances = plan.instances;
         if arguments.all {
             instances.push(Instance::of_project(project)?);

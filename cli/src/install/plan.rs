@@ -22,6 +22,7 @@ use crate::disk_world::{Location, WorldPack, content_of_folder, digest_of, pack_
 use crate::failure::{Failure, Outcome};
 use crate::install::unpack::unpack;
 use crate::install::verdict::Verdict;
+use crate::parallel;
 use crate::policy::{NoSource, Offered};
 use crate::project::Project;
 use crate::project::read;
@@ -131,17 +132,19 @@ impl Plan {
     ///
     /// # Errors
     /// A file was changed or is gone.
-    pub(crate) fn check_trees(&self) -> Outcome<()> {
-        for instance in &self.instances {
+    pub(crate) fn check_trees(&self, settings: &Settings) -> Outcome<()> {
+        parallel::map(settings.jobs, &self.instances, |instance| {
             if let Some(tree) = &instance.opened {
-                tree.check()?;
+                tree.check()
             } else if let Location::Tree { folder, .. } = &instance.location
                 && let Some(tree) = Tree::open(folder, &instance.tree)?
             {
-                tree.check()?;
+                tree.check()
+            } else {
+                Ok(())
             }
-        }
-        Ok(())
+        })
+        .map(|_| ())
     }
 
     /// The plan with the raw-C digests that verification found. Files of path packs may change, so theirs are not locked.
@@ -200,12 +203,10 @@ pub(crate) fn plan_for(
     let manifests = || std::iter::once(&all).chain(paths.packs.values().map(|pack| &pack.manifest));
     let places = absent.into_iter().map(|pack| (&pack.name, locked_place(pack, manifests())));
     registry.reach(settings, terminal, places, Some(&lock))?;
-    let mut instances = Vec::new();
-    for name in order(&lock).dependencies_first() {
-        if let Some(locked) = lock.packs.get(name).filter(|_| needed.contains(name)) {
-            instances.push(instance(cache, &registry, &paths, locked)?);
-        }
-    }
+    let order = order(&lock);
+    let wanted = order.dependencies_first().into_iter().filter(|name| needed.contains(*name));
+    let wanted: Vec<&LockedPack> = wanted.filter_map(|name| lock.packs.get(name)).collect();
+    let instances = parallel::map(settings.jobs, &wanted, |locked| instance(cache, &registry, &paths, locked))?;
     Ok(Plan { lock, instances })
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Standing {
     pub(crate) version: String,
     /// `in quarantine: why`.
     pub(crate) quarantined: Option<String>,
-    /// `yanked: why`.
+    /// `yanked: why`, or that it was deleted.
     pub(crate) yanked: Option<String>,
     /// `deprecated: why`.
     pub(crate) deprecated: Option<String>,
@@ -71,7 +71,26 @@ pub(crate) fn standings(
         }
     }
     let registered = |pack: &&LockedPack| matches!(pack.source, LockedSource::Registry(_) | LockedSource::Builtin);
-    Ok(lock.packs.values().filter(registered).filter_map(|pack| standing(&registry, &manifest, pack)).collect())
+    let said = |pack: &LockedPack| {
+        standing(&registry, &manifest, pack).or_else(|| deleted(&registry, pack).filter(|_| ask == Ask::Registries))
+    };
+    Ok(lock.packs.values().filter(registered).filter_map(said).collect())
+}
+
+/// A version that its registry had when it was locked, and has no more. What is remembered may be older than the lockfile, and says
+/// nothing of that.
+fn deleted(registry: &Registry, pack: &LockedPack) -> Option<Standing> {
+    let LockedSource::Registry(url) = &pack.source else { return None };
+    let is_gone = registry.reached.answered.contains(&pack.name) && registry.get(&pack.name, &pack.version).is_none();
+    is_gone.then(|| Standing {
+        name: pack.name.clone(),
+        version: pack.version.to_string(),
+        quarantined: None,
+        yanked: Some(format!("deleted: registry `{url}` does not have it any more")),
+        deprecated: None,
+        advisories: Vec::new(),
+        unaccepted: Vec::new(),
+    })
 }
 
 fn standing(registry: &Registry, manifest: &Manifest, pack: &LockedPack) -> Option<Standing> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use exo_compiler::pipeline;
+use exo_compiler::pipeline::{self, CheckReport};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
@@ -122,6 +122,13 @@ impl Key {
 struct Kept {
     key: Key,
     verdict: Verdict,
+}
+
+/// The digest of all raw C of a pack. What each instruction is trusted to do belongs to it: the same text for another body is another
+/// claim.
+pub(crate) fn digest_of_report(report: &CheckReport) -> Option<String> {
+    let means = report.instructions.iter().map(|instruction| instruction.means.clone());
+    raw_c_digest(&report.raw_c.iter().cloned().chain(means).collect::<Vec<_>>())
 }
 
 /// BLAKE3 over pieces of raw C, each with its length, so that no two lists give the same bytes.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::disk_world::{DiskWorld, WorldPack};
 use crate::evaluation::{has_errors, with_compiler};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::install::verdict::{Subject, Verdict, raw_c_digest};
+use crate::install::verdict::{Subject, Verdict, digest_of_report};
 use crate::report;
 use crate::terminal::Terminal;
 
@@ -156,6 +156,7 @@ fn examine(
     if has_errors(&report.diagnostics) {
         return Ok(refused(request, "its modules were refused".into(), &report.diagnostics));
     }
+    let raw_c_digest = digest_of_report(&report);
     let mut verdict = Verdict {
         subject: request.subject.checked_here(),
         claims: Vec::new(),
@@ -168,7 +169,7 @@ fn examine(
         targets: report.targets,
         waived: report.waived.iter().map(ToString::to_string).collect(),
         raw_c: report.raw_c.len(),
-        raw_c_digest: raw_c_digest(&report.raw_c),
+        raw_c_digest,
         offers: report.offers,
         skipped: Vec::new(),
     };

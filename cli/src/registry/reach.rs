@@ -73,6 +73,8 @@ pub(crate) struct Reached {
     clients: BTreeMap<String, Arc<Client>>,
     /// The registries that were asked for a name.
     asked: BTreeMap<PackName, BTreeSet<String>>,
+    /// The names about which a registry said something, be it that it has no such pack.
+    pub(crate) answered: BTreeSet<PackName>,
     /// The registry that a name is taken from.
     taken: BTreeMap<PackName, String>,
 }
@@ -143,6 +145,7 @@ impl Registry {
             let client = self.client(settings, terminal, &next.registry)?;
             check_identity(&client, lock)?;
             let packs = packs_of(&client, &next.name)?;
+            self.reached.answered.insert(next.name.clone());
             if packs.is_empty() {
                 continue;
             }

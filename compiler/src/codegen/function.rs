@@ -46,6 +46,8 @@ pub struct FunctionText {
     pub head: String,
     /// Statements of the body, each with its newline.
     pub body: String,
+    /// C names of its variables, in the order in which they are met.
+    pub variables: Vec<String>,
 }
 
 /// The state of lowering one proc.
@@ -142,7 +144,8 @@ impl FunctionLowering<'_, '_> {
         discards.extend(statements);
         let mut body = String::new();
         c_tree::write_block(&c_tree::drop_superfluous_discards(discards), 0, &mut body);
-        FunctionText { comment, prototype, head, body }
+        let variables = self.names.given().to_vec();
+        FunctionText { comment, prototype, head, body, variables }
     }
 
     fn comment(&self, c_name: &str) -> String {

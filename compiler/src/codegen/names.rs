@@ -420,6 +420,9 @@ pub fn identifier(name: &str) -> String {
     out
 }
 
+/// How many numbers are tried before a name is given up.
+const NUMBERS: u32 = 1 << 16;
+
 /// The first of `base`, `base_1`, `base_2`, … that is free; a base that ends in a number counts on from it.
 pub fn unused(base: &str, taken: &dyn Fn(&str) -> bool) -> String {
     if !taken(base) {
@@ -434,12 +437,10 @@ pub fn unused(base: &str, taken: &dyn Fn(&str) -> bool) -> String {
         }
         Some(_) | None => (base, 1),
     };
-    let mut number = from;
-    loop {
-        let name = format!("{stem}_{number}");
-        if !taken(&name) {
-            return name;
-        }
-        number = number.wrapping_add(1);
-    }
+    // Texts may make words of names and numbers, so that no number would do.
+    let numbers = || (0..NUMBERS).map(|more| from.wrapping_add(more));
+    let names = numbers().map(|number| format!("{stem}_{number}"));
+    let others = numbers().map(|number| format!("{stem}_v{number}"));
+    let mut all = names.chain(others);
+    all.find(|name| !taken(name)).unwrap_or_else(|| format!("{stem}_{from}"))
 }

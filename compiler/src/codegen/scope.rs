@@ -15,34 +15,42 @@ pub struct Scope {
     made: BTreeSet<String>,
     /// Names of functions that the body may call, and what user-written C in it says.
     words: Words,
-    /// The number of the next name, where names are to tell themselves from all other text.
-    marks: Option<u64>,
+    /// Every name that was given, in order.
+    given: Vec<String>,
+    /// Whether names are to tell themselves from all other text.
+    marked: bool,
 }
 
 impl Scope {
     pub fn new(words: Words, marked: bool) -> Self {
-        let marks = marked.then_some(0);
-        Scope { spelled: BTreeMap::new(), live: BTreeSet::new(), made: BTreeSet::new(), words, marks }
+        let (spelled, live, made, given) = Default::default();
+        Scope { spelled, live, made, words, given, marked }
     }
 
     pub fn bind(&mut self, symbol: &Sym) -> String {
-        let wanted = match &mut self.marks {
-            Some(number) => {
-                *number = number.wrapping_add(1);
-                Words::marked(*number)
-            }
-            None => identifier(symbol.name()),
+        let wanted = match self.marked {
+            true => Words::marked(self.given.len() + 1),
+            false => identifier(symbol.name()),
         };
         let name = unused(&wanted, &|name| self.is_in_the_way(name));
         self.made.extend(self.words.made_of(&name));
         self.live.insert(name.clone());
+        self.given.push(name.clone());
         self.spelled.insert(symbol.clone(), name.clone());
         name
     }
 
     fn is_in_the_way(&self, name: &str) -> bool {
-        let taken = |word: &str| self.live.contains(word) || self.made.contains(word) || self.words.says(word);
-        is_reserved_variable(name) || taken(name) || self.words.made_of(name).any(|made| taken(&made))
+        is_reserved_variable(name)
+            || self.live.contains(name)
+            || self.made.contains(name)
+            || self.words.are_disturbed_by(name, &self.live)
+            || self.words.made_of(name).any(|made| self.made.contains(&made))
+    }
+
+    /// The names of all variables, in the order in which they were met.
+    pub fn given(&self) -> &[String] {
+        &self.given
     }
 
     pub fn release(&mut self, name: &str) {

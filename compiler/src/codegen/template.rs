@@ -145,6 +145,55 @@ pub fn macro_identifiers(text: &str) -> BTreeSet<String> {
     found
 }
 
+/// What macros in a text paste together with `##`: what stands before, between and after their parameters.
+pub fn pasted(text: &str) -> Vec<Vec<String>> {
+    let joined = text.replace("\\\n", " ").replace("\\\r\n", " ");
+    let mut found = Vec::new();
+    for line in joined.lines() {
+        let Some(definition) = line.trim_start().strip_prefix('#').map(str::trim_start) else { continue };
+        let Some(definition) = definition.strip_prefix("define") else { continue };
+        let Some((_, rest)) = definition.split_once('(') else { continue };
+        let Some((parameters, body)) = rest.split_once(')') else { continue };
+        let parameters: Vec<&str> = parameters.split(',').map(str::trim).collect();
+        found.extend(chains(body).into_iter().filter_map(|chain| pieces_around(&chain, &parameters)));
+    }
+    found
+}
+
+/// The words of each place of a text where `##` stands between words.
+fn chains(body: &str) -> Vec<Vec<&str>> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let parts: Vec<&str> = body.split("##").collect();
+    let mut found: Vec<Vec<&str>> = Vec::new();
+    let mut goes_on = false;
+    for pair in parts.windows(2) {
+        let [before, after] = pair else { continue };
+        let (before, after) = (before.trim_end(), after.trim_start());
+        let left = before.rsplit(|c| !is_part(c)).next().unwrap_or_default();
+        let right = after.split(|c| !is_part(c)).next().unwrap_or_default();
+        match found.last_mut().filter(|_| goes_on) {
+            Some(chain) => chain.push(right),
+            None => found.push(vec![left, right]),
+        }
+        // One word alone between two signs belongs to both.
+        goes_on = after.trim_end() == right;
+    }
+    found
+}
+
+/// `None` where no parameter is among the words.
+fn pieces_around(chain: &[&str], parameters: &[&str]) -> Option<Vec<String>> {
+    let mut pieces = vec![String::new()];
+    for word in chain {
+        match pieces.last_mut() {
+            Some(last) if !parameters.contains(word) => last.push_str(word),
+            _ => pieces.push(String::new()),
+        }
+    }
+    // A name alone is made nothing of.
+    (pieces.len() > 2 || (pieces.len() == 2 && pieces.iter().any(|piece| !piece.is_empty()))).then_some(pieces)
+}
+
 /// The names that a text defines as macros without arguments, which C replaces wherever they stand: in members, too.
 pub fn object_macros(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {

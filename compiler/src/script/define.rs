@@ -122,7 +122,7 @@ impl<'v> StarlarkValue<'v> for DefineValue {
         match result {
             Ok(procedure) => {
                 if procedure.ir().instr.is_some() {
-                    raw_c::note_instruction(host, procedure.ir(), Some(&self.module))?;
+                    raw_c::note_instruction(host, procedure.ir(), &host.authors(eval))?;
                 }
                 Ok(eval.heap().alloc(ProcedureValue(procedure)))
             }

@@ -82,7 +82,8 @@ pub(crate) struct Site {
     /// Such as `src/lib.exo:12`; empty where there is none.
     pub line: String,
     pub pack: Option<Arc<str>>,
-    pub module: Option<ModuleId>,
+    /// All modules whose code is running, for a step that makes C.
+    pub authors: Vec<ModuleId>,
 }
 
 fn denied(waiver: &Waiver, pack: &str) -> Diagnostic {
@@ -110,6 +111,8 @@ pub(crate) struct Host {
     /// Host code that runs inside of definitions just now, innermost last.
     pub quoting: RefCell<Vec<Quoting>>,
     pub ticks: Cell<u64>,
+    /// The module whose test is running.
+    pub testing: RefCell<Option<ModuleId>>,
     /// Whether the schedule of a kernel is running: modules are evaluated then, and all their C is counted.
     pub composing: Cell<bool>,
     /// What the user handed to the module that `exo run` evaluates.
@@ -133,6 +136,7 @@ impl Host {
             quoting: RefCell::default(),
             ticks: Cell::new(0),
             composing: Cell::new(false),
+            testing: RefCell::default(),
             arguments: RefCell::default(),
             prelude: RefCell::new(None),
         }
@@ -159,7 +163,7 @@ impl Host {
         let _span = solver.span(Phase::Schedule);
         let evaluated = self.loading.borrow().last().cloned();
         // A step that no line of any module makes (an operator that a kernel entry names, say) is whoever's that runs it.
-        let maker = site.module.clone();
+        let authors = site.authors;
         let pack = site.pack.or_else(|| evaluated.as_ref().map(|module| module.pack.clone())).unwrap_or_default();
         let arguments = RawArguments { positional, named, place: site.line, pack };
         let result = crate::schedule::apply(operator, procedure, arguments, &mut solver).map_err(refused)?;
@@ -172,7 +176,7 @@ impl Host {
             self.record.borrow_mut().waived.push((evaluated.clone(), waiver.clone()));
         }
         if result.ir().instr.is_some() && result.ir().instr != procedure.ir().instr {
-            raw_c::note_instruction(self, result.ir(), maker.as_ref())?;
+            raw_c::note_instruction(self, result.ir(), &authors)?;
         }
         Ok(result)
     }
@@ -199,7 +203,19 @@ impl Host {
             return Site::default();
         };
         let line = span.file.as_ref().map(|file| format!("{}:{}", file.display_name, file.line_column(span.start).0));
-        Site { line: line.unwrap_or_default(), pack: Some(module.pack.clone()), module: Some(module) }
+        Site { line: line.unwrap_or_default(), pack: Some(module.pack), authors: Vec::new() }
+    }
+
+    /// The modules whose code is running, innermost first; that of the prelude is of no module.
+    pub(crate) fn authors(&self, eval: &Evaluator<'_, '_, '_>) -> Vec<ModuleId> {
+        let mut authors: Vec<ModuleId> = Vec::new();
+        let frames = (0..eval.call_stack_count()).filter_map(|depth| eval.call_stack_nth_location(depth));
+        for (module, _) in frames.filter_map(|at| load::locate_in_module(self, &at)) {
+            if !authors.contains(&module) {
+                authors.push(module);
+            }
+        }
+        authors
     }
 
     /// A host value as an operator's argument.

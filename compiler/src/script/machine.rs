@@ -78,9 +78,24 @@ fn is_harmless(flag: &str) -> bool {
 /// Whether the same C may mean something else with an allowed flag. The machine, the level of optimisation, the dialect and warnings do
 /// not: C that compiles means the same.
 pub(crate) fn changes_meaning(flag: &str) -> bool {
-    ["-D", "-f", "-mfpmath", "-mrecip", "-mpc", "-mdaz", "-mno-ieee", "-mieee"]
-        .iter()
-        .any(|start| flag.starts_with(start))
+    // `-Ofast` is `-ffast-math` too; without SSE, and on 32-bit x86, `float` is computed in wider registers.
+    [
+        "-Ofast",
+        "-D",
+        "-f",
+        "-mfpmath",
+        "-mrecip",
+        "-mpc",
+        "-mdaz",
+        "-mno-ieee",
+        "-mieee",
+        "-mno-sse",
+        "-m32",
+        "-mx32",
+        "-m16",
+    ]
+    .iter()
+    .any(|start| flag.starts_with(start))
 }
 
 /// Options of `-f` with a list of words, which are no files.

@@ -42,13 +42,12 @@ use crate::symbol::Identity;
 pub(crate) const SOURCE: &str = include_str!("prelude.star");
 
 /// What the prelude takes from Starlark's library.
-const STANDARD: [LibraryExtension; 8] = [
+const STANDARD: [LibraryExtension; 7] = [
     LibraryExtension::StructType,
     LibraryExtension::RecordType,
     LibraryExtension::EnumType,
     LibraryExtension::Map,
     LibraryExtension::Filter,
-    LibraryExtension::Partial,
     LibraryExtension::Print,
     LibraryExtension::SetType,
 ];
@@ -191,7 +190,19 @@ fn natives(builder: &mut GlobalsBuilder) {
 
     /// The texts after `--` in `exo run FILE -- TEXT...`, as a list; empty everywhere else.
     fn arguments<'v>(eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Value<'v>> {
-        let given = Host::of(eval)?.arguments.borrow().clone();
+        let host = Host::of(eval)?;
+        let given = host.arguments.borrow().clone();
+        let run = host.loading.borrow().first().map(|module| module.pack.clone());
+        // What a dependency does is what was verified, whatever the user's program is told.
+        let strange = host.authors(eval).into_iter().find(|author| run.as_ref() != Some(&author.pack));
+        if let Some(author) = strange.filter(|_| !given.is_empty()) {
+            let message =
+                format!("`{author}` asks for the arguments of `exo run`, and is no module of the program that is run");
+            let diagnostic = Diagnostic::error(codes::TEST, message);
+            return Err(crate::script::errors::failed(vec![
+                diagnostic.hint("take what the function needs as a parameter"),
+            ]));
+        }
         Ok(eval.heap().alloc(given))
     }
 
@@ -299,7 +310,7 @@ fn natives(builder: &mut GlobalsBuilder) {
             }
         }
         let host = Host::of(eval)?;
-        raw_c::note_functions(host, Writer::Memory, name, host.site(eval).module.as_ref())?;
+        raw_c::note_functions(host, Writer::Memory, name, &host.authors(eval))?;
         let value = eval.heap().alloc(MemoryValue(memory));
         hooks::remember(eval, value, functions);
         Ok(value)
@@ -346,10 +357,23 @@ fn natives(builder: &mut GlobalsBuilder) {
             }
         }
         let host = Host::of(eval)?;
-        raw_c::note_functions(host, Writer::Extern, name, host.site(eval).module.as_ref())?;
+        raw_c::note_functions(host, Writer::Extern, name, &host.authors(eval))?;
         let value = eval.heap().alloc(ExternValue(function));
         hooks::remember(eval, value, functions);
         Ok(value)
+    }
+
+    /// Refuses to keep what makes C for a later call, which no line of the pack that says so would be part of.
+    fn __calls_later__<'v>(#[starlark(require = pos)] values: UnpackList<Value<'v>>) -> starlark::Result<NoneOr<i32>> {
+        match values.items.iter().find_map(|value| raw_c::maker_of_c(*value)) {
+            None => Ok(NoneOr::None),
+            Some(name) => {
+                let message = format!("`partial` does not keep `{name}`, which makes C");
+                let hint = format!("write a function that calls `{name}`, so that its module counts the C");
+                let diagnostic = Diagnostic::error(codes::TEMPLATE, message).hint(hint);
+                Err(crate::script::errors::failed(vec![diagnostic]))
+            }
+        }
     }
 
     /// What `@config class` becomes.

@@ -8,14 +8,29 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use starlark::values::{Value, ValueLike};
+
 use crate::diagnostic::{Diagnostic, codes};
 use crate::loop_ir::Proc;
 use crate::script::errors::failed;
 use crate::script::host::Host;
 use crate::script::machine;
 use crate::script::values::cc::CcValue;
+use crate::script::values::operator::OperatorValue;
 use crate::source::ModuleId;
 use crate::syntax::module;
+
+/// The operator that makes instructions.
+pub(crate) const MAKES_INSTRUCTIONS: &str = "make_instr";
+
+/// The name of a function of the prelude that makes what carries C.
+pub(crate) fn maker_of_c(value: Value<'_>) -> Option<String> {
+    if let Some(operator) = value.downcast_ref::<OperatorValue>() {
+        return (operator.0.name() == MAKES_INSTRUCTIONS).then(|| MAKES_INSTRUCTIONS.to_string());
+    }
+    let name = value.to_str();
+    (value.get_type() == "native_function" && ["memory", "extern", "cc"].contains(&name.as_str())).then_some(name)
+}
 
 /// What writes C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,31 +52,26 @@ impl Writer {
     }
 }
 
-/// Notes an instruction for the module that is being evaluated, or else for its maker. `maker` is the module of the code which makes
-/// it.
+/// Notes an instruction for the module that is being evaluated, or else for its maker. `authors` are the modules
+/// whose code is running, innermost first.
 ///
 /// # Errors
 /// A kernel is being composed, or the code is of another pack, which does not count it.
-pub(crate) fn note_instruction(host: &Host, proc: &Arc<Proc>, maker: Option<&ModuleId>) -> starlark::Result<()> {
-    allowed(host, (Writer::Instruction, &proc.name), maker)?;
-    if let Some(module) = host.loading.borrow().last().or(maker) {
+pub(crate) fn note_instruction(host: &Host, proc: &Arc<Proc>, authors: &[ModuleId]) -> starlark::Result<()> {
+    allowed(host, (Writer::Instruction, &proc.name), authors)?;
+    if let Some(module) = host.loading.borrow().last().or(authors.first()) {
         host.record.borrow_mut().instructions.push((module.clone(), proc.clone()));
     }
     Ok(())
 }
 
-/// Notes a memory or an extern, whose functions write C, for the module that is being evaluated. `maker` is the module of the
-/// code which makes it.
+/// Notes a memory or an extern, whose functions write C, for the module that is being evaluated. `authors` are the modules
+/// whose code is running, innermost first.
 ///
 /// # Errors
 /// A kernel is being composed, or the code is of another pack, which does not count it.
-pub(crate) fn note_functions(
-    host: &Host,
-    writer: Writer,
-    name: &str,
-    maker: Option<&ModuleId>,
-) -> starlark::Result<()> {
-    allowed(host, (writer, name), maker)?;
+pub(crate) fn note_functions(host: &Host, writer: Writer, name: &str, authors: &[ModuleId]) -> starlark::Result<()> {
+    allowed(host, (writer, name), authors)?;
     if let Some(module) = host.loading.borrow().last() {
         host.record.borrow_mut().writers.push((module.clone(), writer, name.to_string()));
     }
@@ -75,23 +85,24 @@ pub(crate) fn told(cc: &CcValue) -> Vec<String> {
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-/// Notes what [`told`] found, for the module that is being evaluated. `maker` is the module of the code which says so.
+/// Notes what [`told`] found, for the module that is being evaluated. `authors` are the modules
+/// whose code is running, innermost first.
 ///
 /// # Errors
 /// A kernel is being composed, or the code is of another pack, which does not count it.
-pub(crate) fn note_compiler(host: &Host, texts: Vec<String>, maker: Option<&ModuleId>) -> starlark::Result<()> {
+pub(crate) fn note_compiler(host: &Host, texts: Vec<String>, authors: &[ModuleId]) -> starlark::Result<()> {
     let first_line = texts.first().and_then(|text| text.lines().next()).unwrap_or_default();
     let shown: String = first_line.chars().take(40).collect();
-    allowed(host, (Writer::Compiler, &shown), maker)?;
+    allowed(host, (Writer::Compiler, &shown), authors)?;
     if let Some(module) = host.loading.borrow().last() {
         host.record.borrow_mut().compilers.push((module.clone(), texts));
     }
     Ok(())
 }
 
-/// Refuses what nobody would count, or what would count for another pack than the one whose update can change it. The build fails, not
-/// the step: `attempt` in the very pack could hide a refusal.
-fn allowed(host: &Host, (writer, name): (Writer, &str), maker: Option<&ModuleId>) -> starlark::Result<()> {
+/// Refuses what nobody would count, or what would count for another pack than the one whose update can change it: each pack whose
+/// code takes part has to count it, since any of them may say what the C is. The build fails, not the step: `attempt` in the very pack could hide a refusal.
+fn allowed(host: &Host, (writer, name): (Writer, &str), authors: &[ModuleId]) -> starlark::Result<()> {
     let word = writer.word();
     let refuse =
         |message: String, hint: String| Err(failed(vec![Diagnostic::error(codes::TEMPLATE, message).hint(hint)]));
@@ -103,20 +114,20 @@ fn allowed(host: &Host, (writer, name): (Writer, &str), maker: Option<&ModuleId>
             ),
         );
     }
-    let loading = host.loading.borrow();
-    match (loading.last(), maker) {
-        (Some(module), Some(maker)) if module.pack != maker.pack && !maker.pack.is_empty() && !counts(host, maker) => {
-            let pack = &maker.pack;
-            refuse(
-                format!("code of pack `{pack}` makes the {word} `{name}` for a module that is not its own, unseen"),
-                format!(
-                    "`{pack}` does not count this C, so that an update could change it unseen: make it at the top level of `{maker}`; or \
-                     a function there writes `@instr`, `make_instr(...)`, `memory(...)` or `extern(...)`, so that the module counts as raw C"
-                ),
-            )
-        }
-        (_, _) => Ok(()),
-    }
+    let (loading, testing) = (host.loading.borrow(), host.testing.borrow());
+    // What a test makes reaches no kernel, and is compiled and run all the same.
+    let Some(module) = loading.last().or(testing.as_ref()) else { return Ok(()) };
+    let unseen =
+        authors.iter().find(|author| author.pack != module.pack && !author.pack.is_empty() && !counts(host, author));
+    let Some(author) = unseen else { return Ok(()) };
+    let pack = &author.pack;
+    refuse(
+        format!("code of pack `{pack}` makes the {word} `{name}` for a module that is not its own, unseen"),
+        format!(
+            "`{pack}` does not count this C, so that an update could change it unseen: make it at the top level of `{author}`; or a \
+             function there writes `@instr`, `make_instr(...)`, `memory(...)` or `extern(...)`, so that the module counts as raw C"
+        ),
+    )
 }
 
 /// Whether functions of a module make what carries C, whenever they are called: then the whole text of the module counts. Who makes it
@@ -284,6 +295,69 @@ def copy4(y: [f32][4], x: [f32][4]):
             assert_eq!(report.raw_c, [""; 0]);
         }
         assert_eq!(checked(&[("lib", factory)]).raw_c, ["-DN=4"]);
+    }
+
+    /// Tests run what packs give them, and a function on the way may say what the C is.
+    #[test]
+    fn no_pack_makes_c_for_another_ones_tests_or_through_a_third() {
+        let hidden = format!(
+            "{COPY}mk = make_instr\n\ndef make():\n    return mk(copy4, 'evil();')\n\ndef settings():\n    return cc(flags = ['-Ofast'])\n"
+        );
+        let counts = "def made(p, text):\n    return make_instr(p, text)\n";
+        let through = format!("{COPY}from counts import made\n\ndef make():\n    return made(copy4, 'evil();')\n");
+        let id = ModuleId::new("app", "tests.t");
+        let test = |text: &str| {
+            let world = MemoryWorld::new()
+                .with(ModuleId::new("hidden", "lib"), &hidden)
+                .with(ModuleId::new("counts", "lib"), counts)
+                .with(ModuleId::new("through", "lib"), &through)
+                .with(id.clone(), text);
+            let id = id.clone();
+            deep(move || Compilation::new(Arc::new(world), Limits::default(), None).test(&id, &|_| true, &mut |_| ()))
+        };
+        for (text, pack) in [
+            ("from hidden import make\n\ndef test():\n    make()\n", "hidden"),
+            ("from hidden import settings\n\ndef test():\n    settings()\n", "hidden"),
+            ("from through import make\n\ndef test():\n    make()\n", "through"),
+            ("from through import make\ni = make()\n\ndef test():\n    pass\n", "through"),
+        ] {
+            let text = text.replace("def test()", "def test_it()");
+            let results = test(&text);
+            let said: Vec<&str> = results.iter().flat_map(|result| messages(&result.diagnostics)).collect();
+            assert!(
+                said.iter().any(|said| said.starts_with(&format!("code of pack `{pack}` makes"))),
+                "{text}: {said:?}"
+            );
+        }
+        let own = format!(
+            "{COPY}from counts import made\n\ndef test_it():\n    made(copy4, 'own();')\n    cc(flags = ['-DN=4'])\n"
+        );
+        let results = test(&own);
+        assert!(results.iter().all(|result| result.diagnostics.is_empty()), "{results:?}");
+    }
+
+    /// Where C is not run, such as where a pack is verified, the answer would be another one.
+    #[test]
+    fn no_module_of_a_pack_learns_whether_c_runs() {
+        let runs = format!("{COPY}t = target(name = 't')\nruns = not attempt(check_c, copy4, t).ok\n");
+        let said = checked(&[("lib", &runs)]).diagnostics;
+        assert!(messages(&said)[0].starts_with("`check_c` is for tests and for `exo run`"), "{said:?}");
+    }
+
+    #[test]
+    fn what_makes_c_is_not_kept_for_later() {
+        for kept in
+            ["partial(make_instr, copy4, 'evil();')", "partial(attempt, memory, 'M')", "partial(cc, flags = [])"]
+        {
+            let report = checked(&[("lib", &format!("{COPY}f = {kept}\n"))]);
+            let said = messages(&report.diagnostics);
+            assert!(said.first().is_some_and(|said| said.starts_with("`partial` does not keep `")), "{kept}: {said:?}");
+        }
+        let report = checked(&[(
+            "lib",
+            "def f(a, b, c, d = 0):\n    return [a, b, c, d]\nassert_eq(partial(f, 1, d = 4)(2, 3), [1, 2, 3, 4])\n",
+        )]);
+        assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     }
 
     /// Its C would count for the user's own module, and not for the pack whose update can change it.

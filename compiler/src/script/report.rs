@@ -9,6 +9,7 @@ use starlark::values::{OwnedFrozenValue, Value};
 use crate::checks::{definition, fit, literals};
 use crate::contract::{CheckReport, InstructionSummary};
 use crate::diagnostic::Diagnostic;
+use crate::print;
 use crate::script::host::Host;
 use crate::script::raw_c::{self, Writer};
 use crate::script::testing::digest;
@@ -59,6 +60,7 @@ fn describe(host: &Host, modules: &[ModuleId], report: &mut CheckReport) {
             name: proc.name.to_string(),
             c_template: instr.template.clone(),
             c_global: instr.global.clone(),
+            means: print::proc(proc),
         });
     }
     let memories =

@@ -128,6 +128,19 @@ pub(crate) fn derives(operator: &str, algorithm: &Procedure, result: &Procedure)
     Err(Refusal::new(RefusalKind::Scheduling, operator, diagnostic))
 }
 
+/// Refuses to run C while a module of a pack's `src` is evaluated: the module could be another one where C runs than where it is
+/// verified, and what it makes there would be seen by nobody. The evaluation fails, so that no `attempt` learns anything.
+fn in_a_test(host: &Host, function: &str) -> starlark::Result<()> {
+    match host.loading.borrow().last() {
+        Some(module) if !module.pack.is_empty() && !module.path.starts_with("tests.") => {
+            let message = format!("`{function}` is for tests and for `exo run`, and `{module}` is a module of a pack");
+            let diagnostic = Diagnostic::error(codes::TEST, message);
+            Err(failed_here(vec![diagnostic.hint("move the call into a function `test_...` of a file in `tests/`")]))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 fn test_failure(message: String) -> starlark::Error {
     failed_here(vec![Diagnostic::error(codes::TEST, message)])
 }
@@ -187,6 +200,7 @@ pub(crate) fn natives(builder: &mut GlobalsBuilder) {
         #[starlark(require = named)] sizes: Option<DictRef<'v>>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<NoneType> {
+        in_a_test(Host::of(eval)?, "check_c")?;
         let procedure = proc_argument("check_c", p)?.clone();
         let sizes = self::sizes(sizes)?;
         crate::script::run_c::check(&procedure, target, &sizes, eval)?;

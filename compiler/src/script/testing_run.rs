@@ -28,7 +28,7 @@ pub(crate) fn test(
     let mut results = Vec::new();
     for name in in_source_order(host, id, names) {
         let Some(function) = module.get(&name).ok().filter(|_| filter(&name)) else { continue };
-        let result = run_one(host, name, &function);
+        let result = run_one(host, id, name, &function);
         on_result(&result);
         results.push(result);
     }
@@ -43,13 +43,15 @@ fn in_source_order(host: &Host, id: &ModuleId, mut names: Vec<String>) -> Vec<St
     names
 }
 
-fn run_one(host: &Host, name: String, function: &OwnedFrozenValue) -> TestResult {
+fn run_one(host: &Host, id: &ModuleId, name: String, function: &OwnedFrozenValue) -> TestResult {
     let before = std::mem::take(&mut *host.record.borrow_mut());
+    *host.testing.borrow_mut() = Some(id.clone());
     let outcome = load::quietly(host, |eval| {
         let function = eval.heap().access_owned_frozen_value(function);
         eval.eval_function(function, &[], &[])?;
         Ok(())
     });
+    *host.testing.borrow_mut() = None;
     let left = std::mem::replace(&mut *host.record.borrow_mut(), before);
     result(name, outcome, left)
 }

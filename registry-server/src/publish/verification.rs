@@ -148,6 +148,8 @@ struct Laid {
     name: PackName,
     version: Version,
     dependencies: Vec<PackName>,
+    /// What its tests use besides. None of it is laid out, so that such tests are left out, as they are where the pack is installed.
+    dev_dependencies: Vec<PackName>,
     files: PackFiles,
 }
 
@@ -170,6 +172,7 @@ pub(crate) async fn verify(service: &Service, pack: &Examined, together: &[Exami
         name: pack.declared.name.clone(),
         version: pack.declared.version.clone(),
         dependencies: names(&pack.manifest),
+        dev_dependencies: pack.manifest.dev_dependencies.iter().map(|dependency| dependency.name.clone()).collect(),
         files: pack.files.clone(),
     }];
     for (name, chosen) in &resolution.packs {
@@ -186,6 +189,7 @@ pub(crate) async fn verify(service: &Service, pack: &Examined, together: &[Exami
             name: name.clone(),
             version: chosen.version.clone(),
             dependencies: chosen.dependencies.iter().cloned().collect(),
+            dev_dependencies: Vec::new(),
             files,
         });
     }
@@ -233,11 +237,13 @@ fn lay_out(folder: &Folder, laid: &[Laid], exo: &Version) -> Result<String, Fail
     for (number, pack) in laid.iter().enumerate() {
         let place = folder.path().join(number.to_string());
         let tree = pack.files.tree().to_string();
-        let imports: BTreeMap<String, String> =
-            pack.dependencies.iter().map(|name| (name.import_name(), id(name))).collect();
+        let imports = |names: &[PackName]| -> BTreeMap<String, String> {
+            names.iter().map(|name| (name.import_name(), id(name))).collect()
+        };
         let prefix = if number == 0 { String::new() } else { format!("{} {}/", pack.name, pack.version) };
         packs.push(json!({
-            "id": id(&pack.name), "import": pack.name.import_name(), "dependencies": imports, "dev_dependencies": {},
+            "id": id(&pack.name), "import": pack.name.import_name(), "dependencies": imports(&pack.dependencies),
+            "dev_dependencies": imports(&pack.dev_dependencies),
             "location": { "folder": { "folder": place, "digest": tree } }, "display_prefix": prefix,
         }));
         trees.insert(pack.name.to_string(), tree);

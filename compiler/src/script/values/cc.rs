@@ -96,7 +96,7 @@ pub(crate) fn natives(builder: &mut GlobalsBuilder) {
         let counted = raw_c::told(&value);
         if !counted.is_empty() {
             let host = Host::of(eval)?;
-            raw_c::note_compiler(host, counted, host.site(eval).module.as_ref())?;
+            raw_c::note_compiler(host, counted, &host.authors(eval))?;
         }
         Ok(value)
     }

@@ -13,6 +13,7 @@ use crate::schedule::results::described;
 use crate::schedule::{Operator, Procedure};
 use crate::script::errors::refused;
 use crate::script::host::Host;
+use crate::script::raw_c;
 use crate::script::values::procedure::ProcedureValue;
 use crate::script::values::results::ResultsValue;
 use crate::script::wording::{GIVES_NONE, kind};
@@ -66,7 +67,11 @@ impl<'v> StarlarkValue<'v> for OperatorValue {
         };
         let rest = rest.iter().map(|value| Host::raw(*value)).collect::<starlark::Result<Vec<_>>>()?;
         let host = Host::of(eval)?;
-        let result = host.apply(self.0, &procedure.0, rest, named, host.site(eval))?;
+        let mut site = host.site(eval);
+        if self.0.name() == raw_c::MAKES_INSTRUCTIONS {
+            site.authors = host.authors(eval);
+        }
+        let result = host.apply(self.0, &procedure.0, rest, named, site)?;
         let further = self.0.further(procedure.0.ir(), result.ir());
         let heap = eval.heap();
         let cursors = wants_cursors.then(|| heap.alloc(cursors(self.0, &result)));
