@@ -1,8 +1,8 @@
 //! Who asks, and what they may do: tokens, their rights, and the globs of names that they are good for.
 
 use axum::extract::FromRequestParts;
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
 use exo_index::name::PackName;
 pub(crate) use exo_index::registry::rights::Right;
 use sqlx::{AnyPool, Row as _};
@@ -174,6 +174,12 @@ pub(crate) async fn issue(
     Ok((id, text, expires))
 }
 
+/// The token that a request shows, good or not.
+pub(crate) fn shown(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    value.strip_prefix("Bearer ").map(str::trim)
+}
+
 /// The caller that a token stands for; `None` when it is unknown, expired, or of a closed account.
 pub(crate) async fn caller(rows: &AnyPool, token: &str) -> Result<Option<Caller>, Failure> {
     let found = sqlx::query("SELECT t.id, t.login, t.session, t.rights, t.packs, t.expires, a.administrator FROM tokens t JOIN accounts a ON a.login = t.login WHERE t.hash = $1 AND t.expires > $2 AND a.disabled = 0")
@@ -210,18 +216,16 @@ impl FromRequestParts<Service> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, ApiError> {
-        let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let token = header
-            .and_then(|value| value.strip_prefix("Bearer "))
+        let token = shown(&parts.headers)
             .ok_or_else(|| ApiError::unauthorized("this needs a token").hint("send `Authorization: Bearer exo_…`"))?;
-        let found = caller(&service.registry.rows, token.trim()).await?;
+        let found = caller(&service.registry.rows, token).await?;
         match found {
             Some(caller) => {
                 let proof = parts.headers.get("exo-code").and_then(|value| value.to_str().ok()).map(str::to_owned);
                 Ok(Caller { proof, ..caller })
             }
             // Who has the token may know that much of it.
-            None if has_expired(&service.registry.rows, token.trim()).await? => {
+            None if has_expired(&service.registry.rows, token).await? => {
                 Err(ApiError::unauthorized("the token has expired"))
             }
             None => Err(ApiError::unauthorized("the token is unknown, or was taken back")),

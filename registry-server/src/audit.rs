@@ -166,15 +166,20 @@ macro_rules! select {
 const OF_ACCOUNTS: &str = "account account-add account-disable login login-refused logout password recovery-code-used recovery-codes \
                            second-factor-off second-factor-on password-reset session-end second-factor-refused second-factor-reset token token-end report report-close";
 
-/// What was done to something that is not an account, newest first.
-async fn of_subject(rows: &mut AnyConnection, subject: &str) -> Result<Vec<Read>, Failure> {
-    let found = sqlx::query(select!("WHERE subject = $1 ORDER BY at DESC, id DESC LIMIT $2"))
-        .bind(subject.to_owned())
-        .bind(LISTED)
-        .fetch_all(rows)
-        .await?;
-    let entries: Vec<Read> = found.iter().map(Read::of).collect::<Result<_, _>>()?;
-    Ok(entries.into_iter().filter(|entry| !OF_ACCOUNTS.split(' ').any(|word| word == entry.action)).collect())
+/// Words of what is done to organisations, whose names packs may have too: the owners of one are not those of the other.
+const OF_ORGANISATIONS: &str = "organisation member-add member-remove verify unverify";
+
+/// Words as SQL lists them.
+fn listed(words: &str) -> String {
+    words.split(' ').map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ")
+}
+
+/// What was done to something that is not an account, newest first, as far as a condition on the actions goes. What bears the same name
+/// without being it must not count: anybody could fill the list with it.
+async fn of_subject(rows: &mut AnyConnection, subject: &str, actions: &str) -> Result<Vec<Read>, Failure> {
+    let query = format!(select!("WHERE subject = $1 AND action {} ORDER BY at DESC, id DESC LIMIT $2"), actions);
+    let found = sqlx::query(sqlx::AssertSqlSafe(query)).bind(subject.to_owned()).bind(LISTED).fetch_all(rows).await?;
+    found.iter().map(Read::of).collect()
 }
 
 /// What was done to a pack, for its owners.
@@ -185,7 +190,8 @@ pub(crate) async fn of_pack(service: &Service, caller: &Caller, name: &PackName)
     caller.may(Right::Owners, name)?;
     let mut rows = service.registry.rows.acquire().await?;
     caller.must_own(&mut rows, Right::Owners, name).await?;
-    Ok(of_subject(&mut rows, name.as_str()).await?)
+    let others = listed(&format!("{OF_ACCOUNTS} {OF_ORGANISATIONS}"));
+    Ok(of_subject(&mut rows, name.as_str(), &format!("NOT IN ({others})")).await?)
 }
 
 /// What was done to an organisation, for its members and administrators.
@@ -201,7 +207,7 @@ pub(crate) async fn of_organisation(service: &Service, caller: &Caller, name: &s
     if !caller.administrator && organisations::role(&mut rows, name, &caller.login).await?.is_none() {
         return Err(ApiError::forbidden(format!("`{}` is no member of the organisation `{name}`", caller.login)));
     }
-    Ok(of_subject(&mut rows, name).await?)
+    Ok(of_subject(&mut rows, name, &format!("IN ({})", listed(OF_ORGANISATIONS))).await?)
 }
 
 /// What the caller's account did, and what was done to it, newest first.

@@ -2,6 +2,7 @@
 //! any time. What was deleted leaves a tombstone: its number, and its name with the last version, are never given again, and the log keeps
 //! both the publish and the deletion.
 
+use axum::http::StatusCode;
 use exo_index::name::PackName;
 use exo_index::registry::layout;
 use exo_index::registry::log::leaf::Event;
@@ -67,15 +68,28 @@ pub(crate) async fn delete(
     asked: Asked,
 ) -> Result<(), ApiError> {
     let reason = reason(&asked.reason)?;
-    if asked.purge {
-        caller.must_administer(Some(name))?;
+    match asked.purge {
+        true => caller.must_administer(Some(name))?,
+        // Nothing takes it back, so that no token does it that was made for what can be taken back.
+        false => caller.must_be_session()?,
     }
     second_factor::prove(service, caller).await?;
-    let mut turn = match asked.purge {
-        true => database::turn(&service.registry.rows).await?,
-        false => stewardship::change(service, caller, Right::Yank, name).await?,
+    let begun = match asked.purge {
+        true => Ok(database::turn(&service.registry.rows).await?),
+        false => stewardship::change(service, caller, Right::Yank, name).await,
     };
-    let entry = stewardship::version_entry(&mut turn, name, version).await?;
+    let there = match begun {
+        Ok(mut turn) => stewardship::version_entry(&mut turn, name, version).await.map(|entry| (turn, entry)),
+        Err(refused) => Err(refused),
+    };
+    let (mut turn, entry) = match there {
+        Err(gone) if gone.status == StatusCode::GONE => {
+            // A failure may have kept the archive.
+            remove_left(&service.registry, Left::Of(name, Some(version))).await?;
+            return Err(gone);
+        }
+        there => there?,
+    };
     if !asked.purge {
         must_be_young(name, &entry)?;
         must_not_be_needed(&mut turn, name, version).await?;
@@ -91,7 +105,8 @@ pub(crate) async fn delete(
     Ok(())
 }
 
-/// Deletes a version, or all of a pack, for whoever runs the registry; gives the versions that went.
+/// Deletes a version, or all of a pack, for whoever runs the registry; gives the versions that went, none where they were deleted before.
+/// What is left of those goes.
 ///
 /// # Errors
 /// There is no such pack or version, or rows or files cannot be written.
@@ -103,13 +118,22 @@ pub(crate) async fn purge(
 ) -> Result<Vec<Version>, ApiError> {
     let reason = reason(why)?;
     let mut rows = registry.rows.acquire().await?;
-    let shard = index::shard(&mut rows, name).await?.ok_or_else(|| stewardship::no_pack(name))?;
+    let shard = index::shard(&mut rows, name).await?;
+    let number = version.map(ToString::to_string);
+    let buried = of_pack(&mut rows, name).await?;
+    let buried = buried.iter().any(|tombstone| number.as_ref().is_none_or(|number| *number == tombstone.version));
     drop(rows);
-    let chosen = |entry: &VersionEntry| version.is_none_or(|version| *version == entry.version);
-    let going: Vec<Version> =
-        shard.versions.iter().filter(|entry| chosen(entry)).map(|entry| entry.version.clone()).collect();
-    if let (Some(version), []) = (version, going.as_slice()) {
-        return Err(ApiError::absent(format!("there is no `{name} {version}`")));
+    remove_left(registry, Left::Of(name, version)).await?;
+    let chosen = |entry: &&VersionEntry| version.is_none_or(|version| *version == entry.version);
+    let entries = shard.iter().flat_map(|shard| &shard.versions);
+    let going: Vec<Version> = entries.filter(chosen).map(|entry| entry.version.clone()).collect();
+    match (going.as_slice(), version) {
+        ([], _) if buried => {}
+        ([], Some(version)) if shard.is_some() => {
+            return Err(ApiError::absent(format!("there is no `{name} {version}`")));
+        }
+        ([], _) => return Err(stewardship::no_pack(name)),
+        _ => {}
     }
     for version in &going {
         let mut turn = database::turn(&registry.rows).await?;
@@ -204,6 +228,48 @@ async fn erase(
     Ok(())
 }
 
+macro_rules! stones {
+    ($which:literal) => {
+        concat!(
+            "SELECT archive FROM tombstones WHERE archive <> '' ",
+            "AND NOT EXISTS (SELECT 1 FROM versions WHERE versions.archive = tombstones.archive) AND ",
+            $which
+        )
+    };
+}
+
+/// Tombstones whose archives may still be there: the server died, or the store was away, between the rows and the archive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Left<'a> {
+    /// Those of a pack, or of one version.
+    Of(&'a PackName, Option<&'a Version>),
+    /// Those that were set since then.
+    Since(i64),
+}
+
+/// Removes the archives of deleted versions that are still there; says how many.
+///
+/// # Errors
+/// Rows cannot be read, or files not be removed.
+pub(crate) async fn remove_left(registry: &Registry, left: Left<'_>) -> Result<u64, Failure> {
+    let found = match left {
+        Left::Of(name, Some(version)) => {
+            sqlx::query(stones!("name = $1 AND version = $2")).bind(name.as_str().to_owned()).bind(version.to_string())
+        }
+        Left::Of(name, None) => sqlx::query(stones!("name = $1")).bind(name.as_str().to_owned()),
+        Left::Since(at) => sqlx::query(stones!("at >= $1")).bind(at),
+    };
+    let mut removed = 0;
+    for row in found.fetch_all(&registry.rows).await? {
+        let path = layout::blob(&row.try_get::<String, _>("archive")?.parse()?);
+        if registry.blobs.has(&path).await? {
+            registry.blobs.remove(&path).await?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
 /// Sets a tombstone; for a name as a whole the version is empty.
 async fn bury(
     turn: &mut Rows,
@@ -251,6 +317,15 @@ pub(crate) async fn of_pack(rows: &mut AnyConnection, name: &PackName) -> Result
         .fetch_all(rows)
         .await?;
     found.iter().map(read).collect()
+}
+
+/// Whether a pack was deleted, name and all.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn is_gone(rows: &mut AnyConnection, name: &PackName) -> Result<bool, Failure> {
+    let found = sqlx::query("SELECT name FROM tombstones WHERE name = $1 AND version = ''");
+    Ok(found.bind(name.as_str().to_owned()).fetch_optional(rows).await?.is_some())
 }
 
 /// That there is no such pack, or version of it, with the reason where it was deleted.

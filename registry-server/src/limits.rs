@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use axum::extract::{Request, State};
-use axum::http::{Method, header};
+use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use sqlx::{AnyPool, Row as _};
 
+use crate::access;
 use crate::api::refusals::is_of_programs;
 use crate::chance;
 use crate::client_address::ClientAddress;
@@ -140,9 +141,18 @@ fn cost(method: &Method, path: &str) -> i64 {
     match path {
         _ if path.starts_with("/v1/") || path.starts_with("/static/") || path == "/metrics" => 0,
         // Logins and sign-ups are counted for themselves.
-        _ if watched.contains(&path) || *method != Method::GET => 0,
+        _ if watched.contains(&path) || !matches!(*method, Method::GET | Method::HEAD) => 0,
         _ if path.contains("/search") || path.contains("/diff/") || path.ends_with("/compare") => 3,
         _ => 1,
+    }
+}
+
+/// Whether a request shows a token that is good; open endpoints do not look at it.
+async fn is_known(service: &Service, headers: &HeaderMap) -> bool {
+    match access::shown(headers) {
+        // Where the rows are out of reach, nobody is known.
+        Some(token) => matches!(access::caller(&service.registry.rows, token).await, Ok(Some(_))),
+        None => false,
     }
 }
 
@@ -150,7 +160,7 @@ fn cost(method: &Method, path: &str) -> i64 {
 pub(crate) async fn throttled(State(service): State<Service>, request: Request, next: Next) -> Response {
     let most = service.most_anonymous;
     let cost = cost(request.method(), request.uri().path());
-    if most == 0 || cost == 0 || request.headers().contains_key(header::AUTHORIZATION) {
+    if most == 0 || cost == 0 || is_known(&service, request.headers()).await {
         return next.run(request).await;
     }
     let address = ClientAddress::read(service.behind_proxy, request.headers(), request.extensions()).to_string();
@@ -188,6 +198,8 @@ mod tests {
             (Method::GET, "/packs/neon", 1),
             (Method::GET, "/api/v1/search", 3),
             (Method::GET, "/search", 3),
+            (Method::HEAD, "/search", 3),
+            (Method::HEAD, "/packs/neon", 1),
             (Method::GET, "/api/v1/packs/neon/1.0.0/diff/1.1.0", 3),
         ] {
             assert_eq!(cost(&method, path), expected, "{method} {path}");

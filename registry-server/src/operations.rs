@@ -159,6 +159,9 @@ pub(crate) async fn purge(arguments: &Purge) -> Result<(), Failure> {
     for version in &gone {
         say!("deleted {name} {version}");
     }
+    if gone.is_empty() {
+        say!("{} was deleted before, and nothing of it is left", arguments.what);
+    }
     Ok(())
 }
 

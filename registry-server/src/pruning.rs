@@ -1,5 +1,6 @@
 //! What is of no more use goes: counts of minutes that are over, sessions and tokens that have expired, one-time codes, second factors
-//! that nobody confirmed, publishes that have ended. The audit log stays: it is what is asked when something has gone wrong.
+//! that nobody confirmed, publishes that have ended, archives of deleted versions that a failure kept. The audit log stays: it is what
+//! is asked when something has gone wrong.
 //!
 //! Of all replicas one does it at a time, in pieces that nobody notices.
 
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use sqlx::AnyPool;
 
 use crate::chance;
+use crate::deletion::{self, Left};
 use crate::failure::Failure;
 use crate::leases;
 use crate::publish::worker;
@@ -40,6 +42,9 @@ const BEGUN_LIFE: i64 = 86_400;
 
 /// Minutes for which counts are kept; the longest look back is two.
 const COUNTED: i64 = 10;
+
+/// How long it is looked whether the archive of a deleted version is gone, in seconds; a process looks at all of them when it begins.
+const WATCHED: i64 = 7 * 86_400;
 
 /// Rows of one kind that are removed.
 struct Kind {
@@ -105,11 +110,22 @@ impl Pruner {
         let tidied = worker::tidy(service).await;
         let mut pruned = Ok(());
         if self.last.is_none_or(|last| last.elapsed() >= PERIOD) {
-            pruned = prune(rows, chance::now()?).await;
+            pruned = self.prune(service, chance::now()?).await;
             self.last = Some(Instant::now());
         }
         leases::give_back(rows, TURN).await?;
         tidied.and(pruned)
+    }
+
+    /// Removes rows, and the archives of deleted versions that a failure kept.
+    async fn prune(&self, service: &Service, now: i64) -> Result<(), Failure> {
+        prune(&service.registry.rows, now).await?;
+        let since = if self.last.is_none() { 0 } else { now - WATCHED };
+        let removed = deletion::remove_left(&service.registry, Left::Since(since)).await?;
+        if removed > 0 {
+            tracing::warn!(removed, "archives of deleted versions were still there");
+        }
+        Ok(())
     }
 }
 

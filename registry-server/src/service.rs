@@ -25,7 +25,7 @@ use crate::pages;
 use crate::pruning::Pruner;
 use crate::publish::bundled::Bundled;
 use crate::publish::ended::Ends;
-use crate::publish::folders::Folders;
+use crate::publish::folders::{self, Folders};
 use crate::publish::names::Names;
 use crate::publish::turns::{self, Turns};
 use crate::publish::{reverification, worker};
@@ -42,7 +42,7 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 /// The pause between two rounds of work in the background.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Every how many rounds search reads all packs again.
+/// Every how many rounds search reads all packs again, and folders that were left are looked for.
 const RELOAD: u64 = 12;
 
 /// What every handler has.
@@ -246,6 +246,9 @@ async fn renew(service: Service) {
         {
             tracing::error!(%failure, "the packs could not be read for search");
         }
+        if round % RELOAD == 0 {
+            remove_left_folders(&service).await;
+        }
         if let Err(failure) = index::renew(&service.registry).await {
             tracing::error!(%failure, "the pointer could not be renewed");
         }
@@ -253,5 +256,16 @@ async fn renew(service: Service) {
             tracing::error!(%failure, "what is of no more use could not be removed");
         }
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Removes the folders of killed processes, in which packs were laid out.
+async fn remove_left_folders(service: &Service) {
+    let data = service.registry.data.clone();
+    let removed = tokio::task::spawn_blocking(move || folders::remove_left(&data)).await;
+    match removed.map_err(Failure::from).and_then(|removed| Ok(removed?)) {
+        Ok(0) => {}
+        Ok(removed) => tracing::info!(removed, "folders that killed processes left were removed"),
+        Err(failure) => tracing::error!(%failure, "folders that killed processes left could not be removed"),
     }
 }

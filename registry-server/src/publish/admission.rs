@@ -36,7 +36,7 @@ async fn name_refusal(
     name: &PackName,
     login: &str,
 ) -> Result<Option<(String, &'static str)>, Failure> {
-    if deletion::of_pack(rows, name).await?.iter().any(|tombstone| tombstone.version.is_empty()) {
+    if deletion::is_gone(rows, name).await? {
         return Ok(Some((format!("the pack `{name}` was deleted, and nobody is given its name again"), OTHER_NAME)));
     }
     if look_alike::is_reserved(name) {
@@ -100,6 +100,47 @@ pub(crate) async fn reasons_against(
     if same.is_some() {
         let message = format!("`{} {}` is published already", declared.name, declared.version);
         reasons.push(diagnostic(declared, "version", message, Some("a version never changes: raise it")));
+    }
+    Ok(reasons)
+}
+
+/// What stands against a pack since it was verified: versions that it was verified with, its own dependencies and theirs, of which one
+/// was deleted or withdrawn meanwhile. Those that are published with it or come with exo stay.
+pub(crate) async fn dependencies_gone(
+    rows: &mut AnyConnection,
+    pack: &Examined,
+    found: &Found,
+    together: &[(Examined, Found)],
+    bundled: &Bundled,
+) -> Result<Vec<Value>, Failure> {
+    let mut reasons = Vec::new();
+    for (name, tree) in &found.subject.dependencies {
+        let tree: Blake3 = tree.parse()?;
+        let beside = together.iter().any(|(other, _)| other.tree == tree);
+        let with_exo =
+            || Ok::<_, Failure>(bundled.0.get(&PackName::parse(name)?).is_some_and(|known| known.files.tree() == tree));
+        if beside || with_exo()? {
+            continue;
+        }
+        // The tree stands in an entry as text, and only the entry that it is the tree of counts.
+        let found = sqlx::query("SELECT entry FROM versions WHERE name = $1 AND entry LIKE $2")
+            .bind(name.clone())
+            .bind(format!("%{tree}%"))
+            .fetch_all(&mut *rows)
+            .await?;
+        let mut entries = Vec::with_capacity(found.len());
+        for row in found {
+            entries.push(serde_json::from_str::<VersionEntry>(&row.try_get::<String, _>("entry")?)?);
+        }
+        let became = match entries.iter().find(|entry| entry.tree == tree).map(|entry| (entry, &entry.yanked)) {
+            None => "deleted".to_owned(),
+            Some((entry, _)) if entry.quarantined.is_some() => "put into quarantine".to_owned(),
+            Some((_, Some(_))) => "yanked".to_owned(),
+            Some((_, None)) => continue,
+        };
+        let message =
+            format!("the version of `{name}` that `{}` was verified with was {became} meanwhile", pack.declared.name);
+        reasons.push(diagnostic(&pack.declared, "dependencies", message, Some("publish it again")));
     }
     Ok(reasons)
 }

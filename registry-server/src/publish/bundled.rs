@@ -9,6 +9,7 @@ use exo_index::archive::{self, Limits, PackFiles};
 use exo_index::manifest::{MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
 
+use super::folders::Workplace;
 use crate::failure::Failure;
 
 /// How long `exo` may take to write them.
@@ -36,7 +37,7 @@ impl Bundled {
     /// # Errors
     /// It cannot be started, is no `exo` of this version, or the folder for its answer cannot be written.
     pub(crate) async fn of(exo: &Path, data: &Path) -> Result<Self, Failure> {
-        let folder = tempfile::Builder::new().prefix("bundled-").tempdir_in(data)?;
+        let folder = Workplace::new(data, "bundled-")?;
         let child = tokio::process::Command::new(exo)
             .arg("__packs")
             .arg(folder.path().canonicalize()?)

@@ -5,10 +5,11 @@
 //! earlier pack could go unnoticed in it.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -21,9 +22,64 @@ const LARGEST: usize = 1 << 20;
 #[derive(Clone, Default)]
 pub(crate) struct Folders(Arc<Mutex<Vec<Folder>>>);
 
-/// A folder, which goes when it is dropped.
-pub(crate) struct Folder {
+/// How the names of folders begin in which work is done.
+const PREFIXES: [&str; 2] = ["check-", "bundled-"];
+
+/// How old a folder is that is looked at as one that may have been left: a younger one may not be locked yet.
+const YOUNG: Duration = Duration::from_secs(60);
+
+/// A folder in which work is done, which goes when it is dropped. It is locked while its process lives.
+pub(crate) struct Workplace {
     folder: TempDir,
+    /// Held, not read; the system gives it back when the process is killed.
+    _lock: Option<File>,
+}
+
+impl Workplace {
+    /// A new one in the data directory.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub(super) fn new(data: &Path, prefix: &'static str) -> Result<Self, Failure> {
+        let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(data)?;
+        // Where the file system knows no locks, nobody finds it unlocked either.
+        let lock = File::open(folder.path()).ok().filter(|lock| lock.try_lock().is_ok());
+        Ok(Self { folder, _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Removes the folders that killed processes left in the data directory; says how many.
+///
+/// # Errors
+/// They cannot be read or removed.
+pub(crate) fn remove_left(data: &Path) -> std::io::Result<u64> {
+    let mut removed = 0;
+    for entry in fs::read_dir(data)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_ours = PREFIXES.iter().any(|prefix| name.to_string_lossy().starts_with(prefix));
+        // What is gone by now was somebody's who lives.
+        let Ok(found) = entry.metadata() else { continue };
+        let age = found.modified().ok().and_then(|at| at.elapsed().ok());
+        if !is_ours || !found.is_dir() || age.is_none_or(|age| age < YOUNG) {
+            continue;
+        }
+        let Ok(lock) = File::open(entry.path()) else { continue };
+        if lock.try_lock().is_ok() {
+            fs::remove_dir_all(entry.path())?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// A folder for packs, which goes when it is dropped.
+pub(crate) struct Folder {
+    folder: Workplace,
     /// Bytes of the files in it.
     size: Mutex<usize>,
 }
@@ -38,10 +94,7 @@ impl Folders {
         let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match free {
             Some(folder) => Ok(folder),
-            None => {
-                let folder = tempfile::Builder::new().prefix("check-").tempdir_in(data)?;
-                Ok(Folder { folder, size: Mutex::default() })
-            }
+            None => Ok(Folder { folder: Workplace::new(data, "check-")?, size: Mutex::default() }),
         }
     }
 
@@ -129,6 +182,27 @@ mod tests {
         folder.fill([("0/a".to_owned(), &vec![7; LARGEST + 1][..])].into_iter()).unwrap();
         folders.give_back(folder);
         assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_killed_processes_left_goes_and_what_others_use_stays() {
+        let data = tempfile::tempdir().unwrap();
+        let folders = Folders::default();
+        let used = folders.take(data.path()).unwrap();
+        let old = fs::FileTimes::new().set_modified(std::time::SystemTime::now() - 2 * YOUNG);
+        let age = |path: &Path| File::open(path).unwrap().set_times(old).unwrap();
+        for name in ["check-left", "bundled-left", "check-young", "files", "keys"] {
+            fs::create_dir(data.path().join(name)).unwrap();
+            fs::write(data.path().join(name).join("a"), "").unwrap();
+            if name != "check-young" {
+                age(&data.path().join(name));
+            }
+        }
+        age(used.path());
+        assert_eq!(remove_left(data.path()).unwrap(), 2);
+        let there = |name: &str| data.path().join(name).exists();
+        assert!(used.path().exists() && there("check-young") && there("files") && there("keys"));
+        assert!(!there("check-left") && !there("bundled-left"));
     }
 
     fn below(top: &Path, folder: &Path, found: &mut Vec<(String, String)>) {

@@ -11,6 +11,7 @@ use super::admission;
 use super::bundled::Bundled;
 use crate::access::{self, Right};
 use crate::chance;
+use crate::deletion;
 use crate::failure::Failure;
 use crate::index::CLOCK_SLACK;
 
@@ -76,7 +77,7 @@ impl Names {
         for (name, likeness) in alike {
             // A name may have been read in a transaction that was taken back.
             let own = likeness == Likeness::Number && access::owns(rows, login, Right::PublishNew, &name).await?;
-            if !own && admission::exists(rows, &name).await? {
+            if !own && (admission::exists(rows, &name).await? || deletion::is_gone(rows, &name).await?) {
                 return Ok(Some((name, likeness)));
             }
         }
@@ -88,7 +89,10 @@ impl Names {
         // Packs that came in the same second may have been read, or not. Where the newest pack was deleted, and a clock that was ahead had
         // dated it, others come before it.
         let since = read.updated.min(chance::now()? - CLOCK_SLACK);
-        let newer = sqlx::query("SELECT name, updated FROM packs WHERE updated >= $1").bind(since);
+        // Lockfiles may still name what was deleted, and a look-alike is as bad as the name itself.
+        let newer = sqlx::query("SELECT name, updated FROM packs WHERE updated >= $1 UNION ALL SELECT name, at FROM tombstones WHERE version = '' AND at >= $2")
+            .bind(since)
+            .bind(since);
         let newer = newer.fetch_all(rows).await?;
         let mut names = Vec::with_capacity(newer.len());
         let mut updated = read.updated;

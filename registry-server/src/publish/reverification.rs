@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::declaration::Declared;
 use super::examination::examine_archive;
+use super::refusals::cut;
 use super::verification::{Found, NoVerdict, verify};
 use crate::chance;
 use crate::compatibility::{self, Checker, Outcome};
@@ -33,6 +34,9 @@ const LEASE: (&str, i64) = ("reverification", 900);
 
 /// Reasons against a version that are kept.
 const REASONS: usize = 5;
+
+/// The longest of them, in bytes.
+const LONGEST_REASON: usize = 500;
 
 /// Works until it is aborted.
 pub(crate) async fn run(service: Service) {
@@ -128,5 +132,5 @@ fn compared(signed: Option<&Verdict>, found: &Found) -> (Outcome, String) {
 /// The first reasons against a version.
 fn told(reasons: &[Value]) -> String {
     let lines = reasons.iter().filter_map(|reason| reason.get("message")?.as_str());
-    lines.take(REASONS).collect::<Vec<_>>().join("\n")
+    lines.take(REASONS).map(|line| cut(line, LONGEST_REASON)).collect::<Vec<_>>().join("\n")
 }

@@ -21,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use super::declaration::{Publish, State, finish};
 use super::examination::{Examined, diagnostic};
 use super::names::View;
+use super::refusals::refuse;
 use super::verification::Found;
 use super::{admission, waiting};
 use crate::audit;
@@ -207,8 +208,7 @@ async fn decide(service: &Service, rows: &mut Rows, turn: &mut Turn, ready: &Rea
         }
         Err(reasons) => {
             step.rollback().await?;
-            finish(rows, id, State::Refused, &json!({ "packs": [], "pointer": null, "diagnostics": &reasons })).await?;
-            audit::note_refused(rows, &ready.publish, &reasons).await?;
+            refuse(rows, &ready.publish, reasons).await?;
             Ok(Became::Refused)
         }
     }
@@ -233,6 +233,7 @@ async fn enter(
         // Again under the lock: another publish may have come first.
         let against = admission::reasons_against(service, rows, View::Uncommitted, pack, &publish.login).await?;
         reasons.extend(against);
+        reasons.extend(admission::dependencies_gone(rows, pack, verified, found, &service.bundled).await?);
         let bump = admission::bump(rows, pack, verified).await?;
         if let Some((required, raised, before)) = &bump
             && *raised < required.bump

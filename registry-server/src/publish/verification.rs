@@ -18,6 +18,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::examination::{Examined, diagnostic};
 use super::folders::Folder;
+use super::refusals::bounded;
 use crate::failure::Failure;
 use crate::index;
 use crate::service::Service;
@@ -357,14 +358,13 @@ fn judge(pack: &Examined, answer: Answer) -> Result<Found, NoVerdict> {
             reasons.extend(diagnostics.into_iter().map(|(text, value)| {
                 json!({ "pack": pack.declared.name.as_str(), "code": "checker", "message": text, "diagnostic": value })
             }));
-            Err(NoVerdict::Refused(reasons))
+            // Before those of other packs come to them.
+            Err(NoVerdict::Refused(bounded(reasons)))
         }
-        Answer::Failed { message, hints } => Err(NoVerdict::Refused(vec![diagnostic(
-            &pack.declared,
-            "checker",
-            message,
-            hints.first().map(String::as_str),
-        )])),
+        Answer::Failed { message, hints } => {
+            let hint = hints.first().map(String::as_str);
+            Err(NoVerdict::Refused(bounded(vec![diagnostic(&pack.declared, "checker", message, hint)])))
+        }
         Answer::Unsettled { message } => {
             let hint = "this says nothing about the pack: publish it again later, or tell whoever runs the registry";
             Err(NoVerdict::Unsettled(diagnostic(&pack.declared, "checker", message, Some(hint))))

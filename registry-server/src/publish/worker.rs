@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use exo_index::archive::PackFiles;
 use exo_index::digest::Sha256;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sqlx::Row as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
-use super::declaration::{Publish, State, finish, load};
+use super::declaration::{Publish, load};
 use super::examination::{diagnostic, examine_archive};
 use super::names::View;
+use super::refusals::refuse;
 use super::turns::{Became, Findings};
 use super::verification::{NoVerdict, verify};
 use super::{admission, waiting};
-use crate::audit;
 use crate::chance;
 use crate::failure::Failure;
 use crate::service::Service;
@@ -126,9 +126,7 @@ async fn check(service: &Service, id: &str, place: OwnedSemaphorePermit) -> Resu
         Ok(found) => service.turns.admit(publish.clone(), found, place).await?,
         Err(NoVerdict::Refused(reasons)) => {
             let mut rows = service.registry.rows.acquire().await?;
-            finish(&mut rows, id, State::Refused, &json!({ "packs": [], "pointer": null, "diagnostics": &reasons }))
-                .await?;
-            audit::note_refused(&mut rows, &publish, &reasons).await?;
+            refuse(&mut rows, &publish, reasons).await?;
             Became::Refused
         }
         Err(NoVerdict::Unsettled(reason)) => return Err(Failure::new(format!("a publish was not settled: {reason}"))),

@@ -78,7 +78,11 @@ fn of_an_organisation(server: &Server, ada: &str, eve: &str) {
     server.send("GET", "/api/v1/organisations/none/audit", eve, b"").is(404);
     server.send("PUT", "/api/v1/organisations/base/members/eve", ada, br#"{"role": "publisher"}"#).is(204);
     let told = events(server, "organisations/base/audit", eve);
-    assert_eq!(&words(&told)[..2], ["member-add", "organisation"], "{told:?}");
+    assert_eq!(
+        words(&told),
+        ["member-add", "organisation"],
+        "only that of the organisation, not of the pack of its name: {told:?}"
+    );
     assert_eq!(told[0]["detail"], "eve publisher");
 }
 
@@ -180,4 +184,30 @@ fn a_session_is_ended_by_a_form() {
     let page = text(&with_cookie(&server, "/account/security", &cookie).is(200));
     assert!(!page.contains("Elsewhere") && page.contains("A session was ended"), "{page}");
     text(&form(&server, "/account/sessions/end", &cookie, "form_token=x&id=y").is(403));
+}
+
+/// Tokens, accounts and organisations may be called like a pack: whoever makes many of them hides nothing of what was done to it.
+#[test]
+fn nobody_hides_what_was_done_to_a_pack() {
+    let server = Server::start();
+    let (ada, eve) = (server.account("ada"), server.account("eve"));
+    assert_eq!(server.publish(&ada, &[Pack::new("base", "1.0.0")])["state"], "published");
+    let token = json!({ "name": "base", "rights": ["yank"], "packs": ["*"], "expires_days": 1 });
+    server.post("/api/v1/tokens", &eve, &token).is(201);
+    server.send("PUT", "/api/v1/organisations/base", &eve, b"").is(201);
+    // As if it was done again and again.
+    let copies: Vec<String> = ["token", "organisation"]
+        .map(|action| {
+            format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1100) INSERT INTO audit (id, at, login, action, subject) SELECT 'z{action}' || i, at + 5, login, action, subject FROM audit, n WHERE action = '{action}' AND subject = 'base'")
+        })
+        .into();
+    server.change_rows_by(&copies);
+    assert_eq!(words(&events(&server, "packs/base/audit", &ada)), ["publish"]);
+    let cookie = sign_in(&server, "ada");
+    assert!(
+        text(&with_cookie(&server, "/packs/base/manage", &cookie).is(200)).contains("base 1.0.0 was published by ada")
+    );
+    // Nor does the organisation learn of the pack.
+    let told = events(&server, "organisations/base/audit", &eve);
+    assert!(told.iter().all(|event| event["action"] == "organisation"), "{told:?}");
 }

@@ -1,5 +1,8 @@
 //! What an owner deletes soon, what an administrator deletes at any time, and what is left of it.
 
+use std::os::unix::fs::PermissionsExt as _;
+
+use exo_tests::exo::binary;
 use serde_json::json;
 
 use crate::authors::{author, home, write_pack};
@@ -38,10 +41,10 @@ fn goes_and_leaves_a_stone(server: &Server) {
     // Who may, and what stands against it.
     let (one, two) = (format!("{BASE}/1.0.1"), format!("{BASE}/1.1.0"));
     let because = r#"{"reason": "holds a secret"}"#;
-    let yanker = server.token(&eve, &["yank"], &["*"]);
+    let yanker = server.token(&ada, &["yank"], &["*"]);
     for (path, token, body, status, said) in [
         (&one, &eve, because, 403, "does not own"),
-        (&one, &yanker, because, 403, "does not own"),
+        (&one, &yanker, because, 403, "needs a session"),
         (&one, &ada, r#"{"reason": " "}"#, 400, "needs a reason"),
         (&one, &ada, r#"{"reason": "x", "purge": true}"#, 403, "administrator"),
         (&two, &ada, because, 409, "`user 1.0.0` depends on `base ^1.1`"),
@@ -50,7 +53,7 @@ fn goes_and_leaves_a_stone(server: &Server) {
         let (got, text) = delete(server, path, token, body);
         assert!(got == status && text.contains(said), "{path} {body}: {got} {text}");
     }
-    assert_eq!(delete(server, &one, &server.token(&ada, &["yank"], &["ba*"]), because).0, 204);
+    assert_eq!(delete(server, &one, &ada, because).0, 204);
 
     // It is gone everywhere, and said to be; the log has both.
     let after = trust(server, Some(before));
@@ -160,4 +163,120 @@ fn a_version_is_deleted_by_a_form() {
     assert_eq!(send("version=1.0.0&with_name=on").is(303).headers["location"], "/account");
     has(&text(&server.get("/packs/base").is(410)), &["`base` was deleted: wrong file"]);
     assert_eq!(json!(server.files("v1/blob").len()), json!(0));
+}
+
+/// A checker that waits, once it has begun, until it is told to go on.
+fn waiting_checker(folder: &std::path::Path) -> std::path::PathBuf {
+    let (program, real, place) = (folder.join("exo-that-waits"), binary(), folder.display());
+    let text = format!(
+        "#!/bin/sh\nif [ \"$1\" = __verify ] && [ -e '{place}/hold' ]; then\n  touch '{place}/begun'\n  while [ -e '{place}/hold' ]; do sleep 0.05; done\nfi\nexec '{}' \"$@\"\n",
+        real.display()
+    );
+    std::fs::write(&program, text).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+/// What a pack was verified with may be taken away before the pack is let in: then it is not.
+#[test]
+fn a_publish_whose_dependency_goes_meanwhile_is_refused() {
+    let folder = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let programs = tempfile::tempdir().unwrap();
+    let program = waiting_checker(programs.path());
+    let server = Server::start_with(folder, Vec::new(), &program);
+    let (root, ada, eve) = (administrator(&server), server.account("ada"), server.account("eve"));
+    let because = r#"{"reason": "holds a secret"}"#;
+    for (number, became) in ["deleted", "put into quarantine", "yanked"].into_iter().enumerate() {
+        let name = ["cobalt", "birch", "ocean"][number];
+        for version in ["0.1.0", "0.2.0"] {
+            assert_eq!(server.publish(&ada, &[Pack::new(name, version)])["state"], "published");
+        }
+        let (hold, begun) = (programs.path().join("hold"), programs.path().join("begun"));
+        std::fs::write(&hold, "").unwrap();
+        let user = Pack::with(&format!("user-of-{name}"), "1.0.0", &format!("{name} = \"=0.1.0\"\n"), "two = 2\n");
+        let publish = server.upload(&eve, &[user.clone()], false);
+        server.send("POST", &format!("/api/v1/publish/{publish}/commit"), &eve, b"").is(202);
+        let start = std::time::Instant::now();
+        while !begun.exists() {
+            assert!(start.elapsed() < std::time::Duration::from_secs(30), "no checker began");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let version = format!("/api/v1/packs/{name}/0.1.0");
+        let status = match number {
+            0 => delete(&server, &version, &ada, because).0,
+            1 => server.send("PUT", &format!("{version}/quarantine"), &root, because.as_bytes()).status,
+            _ => server.send("PUT", &format!("{version}/yank"), &ada, b"").status,
+        };
+        assert_eq!(status, 204);
+        std::fs::remove_file(&hold).unwrap();
+        std::fs::remove_file(&begun).unwrap();
+        let outcome = server.outcome(&eve, &publish);
+        let said = format!("the version of `{name}` that `user-of-{name}` was verified with was {became} meanwhile");
+        assert_eq!(
+            (&outcome["state"], &outcome["diagnostics"][0]["message"]),
+            (&json!("refused"), &json!(said)),
+            "{outcome}"
+        );
+        server.get(&format!("/api/v1/packs/user-of-{name}")).is(404);
+        // What does without it is let in.
+        let user = Pack::with(&user.name, "1.0.0", &format!("{name} = \"0.2\"\n"), "two = 2\n");
+        assert_eq!(server.publish(&eve, &[user])["state"], "published");
+    }
+}
+
+/// A server that ends between the rows and the archive, or cannot reach the archive, leaves it; it goes all the same.
+#[test]
+fn an_archive_that_a_failure_kept_goes_later() {
+    let mut server = Server::start();
+    let ada = server.account("ada");
+    for version in ["1.0.0", "1.1.0"] {
+        assert_eq!(server.publish(&ada, &[Pack::new("base", version)])["state"], "published");
+    }
+    let before = server.files("v1/blob");
+    let path = format!("{BASE}/1.1.0");
+    assert_eq!(delete(&server, &path, &ada, r#"{"reason": "holds a secret"}"#).0, 204);
+    let archive = before.into_iter().find(|file| !file.exists()).unwrap();
+    let keep = || {
+        std::fs::create_dir_all(archive.parent().unwrap()).unwrap();
+        std::fs::write(&archive, "secret").unwrap();
+    };
+
+    // Whoever deletes it again, by the API or on the machine, removes it.
+    keep();
+    assert_eq!(delete(&server, &path, &ada, r#"{"reason": "again"}"#).0, 410);
+    assert!(!archive.exists());
+    keep();
+    let again = ["base@1.1.0", "--reason", "again"];
+    let said = operate_on(server.folder.path(), &[], "purge", &again).unwrap();
+    assert!(!archive.exists() && said.contains("base@1.1.0 was deleted before, and nothing of it is left"), "{said}");
+
+    // So does the server, which still has the other version.
+    server.kill();
+    keep();
+    let server = server.again();
+    let start = std::time::Instant::now();
+    while archive.exists() {
+        assert!(start.elapsed() < std::time::Duration::from_secs(20));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(server.files("v1/blob").len(), 1);
+    server.operate("verify-all", &[]);
+}
+
+/// Lockfiles still ask for what was deleted, so that nobody is given a name that looks like it.
+#[test]
+fn a_deleted_name_keeps_look_alikes_away() {
+    let mut server = Server::start();
+    let (ada, eve) = (server.account("ada"), server.account("eve"));
+    assert_eq!(server.publish(&ada, &[Pack::new("velvet", "1.0.0")])["state"], "published");
+    let body = r#"{"reason": "by mistake", "with_name": true}"#;
+    assert_eq!(delete(&server, "/api/v1/packs/velvet/1.0.0", &ada, body).0, 204);
+    for _ in 0..2 {
+        let refused = server.publish(&eve, &[Pack::new("velvets", "1.0.0")]);
+        let message = refused["diagnostics"][0]["message"].as_str().unwrap_or_default();
+        assert!(message.starts_with("the name `velvets` can be taken for `velvet`"), "{refused}");
+        // A server that never knew the pack knows that it was there.
+        server.kill();
+        server = server.again();
+    }
 }

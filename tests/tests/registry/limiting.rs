@@ -70,13 +70,22 @@ fn who_says_not_who_it_is_reads_so_much_in_a_minute() {
     let server = Server::start_on(std::sync::Arc::new(tempfile::tempdir().unwrap()), variables);
     let ada = server.account("ada");
     server.publish(&ada, &[Pack::new("base", "1.0.0")]);
-    let from = |address: &str, path: &str| server.send_with("GET", path, "", b"", &[("x-forwarded-for", address)]);
+    let asks = |method: &str, address: &str, path: &str, token: &str| {
+        server.send_with(method, path, token, b"", &[("x-forwarded-for", address)])
+    };
+    let from = |address: &str, path: &str| asks("GET", address, path, "");
     comes_to_an_end(30, |_| from("192.0.2.1", "/api/v1/packs/base"));
     // A search costs more than a page.
     let searches = (0..40).take_while(|_| from("192.0.2.2", "/api/v1/search?q=base").status == 200).count();
     assert!((10..=20).contains(&searches), "{searches}");
     let pages = (0..70).map(|_| from("192.0.2.3", "/packs/base")).find(|answer| answer.status == 429).unwrap();
     assert!(text(&pages).contains("Too many requests"));
+    // What is called a token and is none helps nobody, nor does asking for heads only.
+    comes_to_an_end(30, |_| asks("GET", "192.0.2.6", "/api/v1/packs/base", "exo_nothing"));
+    let heads =
+        (0..70).map(|_| asks("HEAD", "192.0.2.7", "/packs/base", "")).filter(|answer| answer.status == 200).count();
+    assert!((30..=60).contains(&heads), "{heads}");
+    asks("GET", "192.0.2.7", "/api/v1/packs/base", &ada).is(200);
     // Others are not held back, nor who shows a token, nor who installs, nor who looks after the server.
     from("192.0.2.4", "/api/v1/packs/base").is(200);
     for _ in 0..40 {

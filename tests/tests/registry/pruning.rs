@@ -28,6 +28,11 @@ pub(crate) fn life(mut server: Server) {
     for change in &changes {
         assert!(server.change_rows(change) >= 1, "{change}");
     }
+    // A folder of a killed server, with packs that were being checked.
+    let left = server.path("check-left");
+    std::fs::create_dir_all(left.join("0/src")).unwrap();
+    let aged = std::fs::FileTimes::new().set_modified(std::time::SystemTime::now() - Duration::from_secs(600));
+    std::fs::File::open(&left).unwrap().set_times(aged).unwrap();
     let (one, two) = (server.again(), server.again());
     let gone = [
         format!("SELECT COUNT(*) AS n FROM publishes WHERE id = '{aborted}' OR state = 'published'"),
@@ -43,6 +48,7 @@ pub(crate) fn life(mut server: Server) {
         std::thread::sleep(Duration::from_millis(200));
     }
     assert_eq!(one.files("waiting").len(), 1, "the upload that may go on");
+    assert!(!left.exists());
     two.send("GET", &format!("/api/v1/publish/{open}"), &session, b"").is(200);
     two.send("GET", "/api/v1/whoami", &old, b"").is(401);
     assert_eq!(one.count_rows("SELECT COUNT(*) AS n FROM audit"), audited);

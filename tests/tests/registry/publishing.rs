@@ -234,3 +234,21 @@ fn what_is_called_published_is_in_the_index() {
     assert_eq!(server.outcome(&token, &id)["state"], "published");
     client::check(&server, &client::trust(&server, None), "base");
 }
+
+/// However much a pack says while it is checked, what is kept of it and told has an end, of a dry run too.
+#[test]
+fn a_refusal_has_an_end() {
+    let server = Server::start();
+    let ada = server.account("ada");
+    let loud = Pack::with("loud", "1.0.0", "", "fail(\"a\" * 3000000)\n");
+    for dry_run in [false, true] {
+        let id = server.upload(&ada, std::slice::from_ref(&loud), dry_run);
+        server.send("POST", &format!("/api/v1/publish/{id}/commit"), &ada, b"").is(202);
+        let outcome = server.outcome(&ada, &id);
+        assert_eq!(outcome["state"], "refused", "{outcome}");
+        let message = outcome["diagnostics"][1]["message"].as_str().unwrap();
+        assert!(message.contains("aaaa") && message.ends_with("bytes more were cut off)"), "{message}");
+        assert!(outcome.to_string().len() < 70_000, "{}", outcome.to_string().len());
+    }
+    assert!(server.count_rows("SELECT MAX(LENGTH(result)) AS n FROM publishes") < 70_000);
+}

@@ -193,7 +193,7 @@ impl Server {
             request = request.header(*name, *value);
         }
         let request = request.body(body).unwrap();
-        let send = || match matches!(method, "GET" | "DELETE") && body.is_empty() {
+        let send = || match matches!(method, "GET" | "HEAD" | "DELETE") && body.is_empty() {
             true => agent.run(request.clone().map(|_| ())),
             false => agent.run(request.clone()),
         };
