@@ -20,6 +20,7 @@ use crate::database::{self, Rows};
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::index;
+use crate::quarantine;
 use crate::registry::Registry;
 use crate::second_factor;
 use crate::service::Service;
@@ -91,6 +92,8 @@ pub(crate) async fn delete(
         there => there?,
     };
     if !asked.purge {
+        // It is evidence, and those who have it locked are to be told.
+        quarantine::check(name.as_str(), &entry)?;
         must_be_young(name, &entry)?;
         must_not_be_needed(&mut turn, name, version).await?;
     }

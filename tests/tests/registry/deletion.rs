@@ -124,6 +124,10 @@ fn who_has_a_deleted_version_locked_is_told() {
     let purge = |what: &str| operate_on(server.folder.path(), &[], "purge", &[what, "--reason", "holds a secret"]);
     assert!(purge("base@9.0.0").unwrap_err().contains("there is no `base 9.0.0`"));
     assert_eq!(purge("base@1.1.0").unwrap(), "deleted base 1.1.0\n");
+    // Who has it in the cache as well.
+    let told = "`base 1.1.0` is locked, and is deleted: registry";
+    user.run(&["install"]).exits(0).says(&[told, "`exo update base` takes another version"]);
+    user.run(&["audit", "--deny", "yanked"]).exits(4).prints(&["base 1.1.0: deleted"]);
     let fresh = home(&server);
     fresh.project("");
     fresh.write("work/Exo.toml", &manifest);

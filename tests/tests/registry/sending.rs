@@ -303,3 +303,20 @@ fn secrets_are_not_carried_to_another_place() {
     ada.set("EXO_REGISTRY", "");
     ada.run(&["token", "list"]).exits(2).says(&["no registry is configured", "--registry"]);
 }
+
+/// Tests that use dev-dependencies are left out at the registry, as they are where the pack is installed.
+#[test]
+fn dev_dependencies_do_not_keep_a_pack_from_being_published() {
+    let server = Server::start();
+    let ada = author(&server, "ada");
+    write_pack(&ada, "", "base", "1.0.0", "", "one = 1\n");
+    ada.run(&["publish"]).exits(0);
+    write_pack(&ada, "tool", "tool", "1.0.0", "\n[dev-dependencies]\nbase = \"1\"\n", "two = 2\n");
+    let test = "from base import one\nfrom tool import two\n\n\ndef test_two():\n    assert_eq(one + one, two)\n";
+    ada.write("work/tool/tests/two.exo", test);
+    ada.run(&["-C", "tool", "test"]).exits(0);
+    ada.run(&["-C", "tool", "publish"]).exits(0);
+    let user = home(&server);
+    user.project("");
+    user.run(&["add", "tool"]).exits(0).prints(&["added tool 1.0.0"]);
+}
