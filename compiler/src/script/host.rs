@@ -209,8 +209,9 @@ impl Host {
     /// The modules whose code is running, innermost first; that of the prelude is of no module.
     pub(crate) fn authors(&self, eval: &Evaluator<'_, '_, '_>) -> Vec<ModuleId> {
         let mut authors: Vec<ModuleId> = Vec::new();
-        let frames = (0..eval.call_stack_count()).filter_map(|depth| eval.call_stack_nth_location(depth));
-        for (module, _) in frames.filter_map(|at| load::locate_in_module(self, &at)) {
+        // The whole stack, with the calls that the evaluator has replaced by the body of the function.
+        let places = eval.call_stack().into_frames().into_iter().rev().filter_map(|frame| frame.location);
+        for (module, _) in places.filter_map(|at| load::locate_in_module(self, &at)) {
             if !authors.contains(&module) {
                 authors.push(module);
             }

@@ -17,7 +17,7 @@ use crate::script::host::Host;
 use crate::script::machine;
 use crate::script::values::cc::CcValue;
 use crate::script::values::operator::OperatorValue;
-use crate::source::ModuleId;
+use crate::source::{ModuleId, SourceFile};
 use crate::syntax::module;
 
 /// The operator that makes instructions.
@@ -29,7 +29,7 @@ pub(crate) fn maker_of_c(value: Value<'_>) -> Option<String> {
         return (operator.0.name() == MAKES_INSTRUCTIONS).then(|| MAKES_INSTRUCTIONS.to_string());
     }
     let name = value.to_str();
-    (value.get_type() == "native_function" && ["memory", "extern", "cc"].contains(&name.as_str())).then_some(name)
+    (value.get_type() == "function" && ["memory", "extern", "cc"].contains(&name.as_str())).then_some(name)
 }
 
 /// What writes C.
@@ -130,11 +130,29 @@ fn allowed(host: &Host, (writer, name): (Writer, &str), authors: &[ModuleId]) ->
     )
 }
 
-/// Whether functions of a module make what carries C, whenever they are called: then the whole text of the module counts. Who makes it
-/// in a way that is not seen here is refused when it does.
+/// Whether functions of a module make what carries C, whenever they are called, or may call such functions of the same pack and tell
+/// them what the C is: then the whole text of the module counts. Who makes C in a way that is not seen here is refused when it does.
 fn counts(host: &Host, id: &ModuleId) -> bool {
-    let sources = host.sources.borrow();
-    sources.get(&id.to_string()).is_some_and(|source| makes_c_in_functions(&source.file.text))
+    let mut seen = BTreeSet::new();
+    let mut open = vec![id.clone()];
+    while let Some(next) = open.pop() {
+        if !seen.insert(next.clone()) {
+            continue;
+        }
+        let file = host.sources.borrow().get(&next.to_string()).map(|source| source.file.clone());
+        let Some(file) = file else { continue };
+        if makes_c_in_functions(&file.text) {
+            return true;
+        }
+        open.extend(imports(host, &next, &file).filter(|import| import.pack == id.pack));
+    }
+    false
+}
+
+/// The modules that a module imports, as far as they can be found.
+fn imports(host: &Host, id: &ModuleId, file: &Arc<SourceFile>) -> impl Iterator<Item = ModuleId> {
+    let imports = module::split(file).map(|split| split.imports).unwrap_or_default();
+    imports.into_iter().filter_map(|import| host.world.resolve(id, &import.module).ok())
 }
 
 fn makes_c_in_functions(text: &str) -> bool {
@@ -182,11 +200,8 @@ fn reach(host: &Host, id: &ModuleId, reached: &mut BTreeSet<ModuleId>) {
         return;
     }
     let file = host.sources.borrow().get(&id.to_string()).map(|source| source.file.clone());
-    let Some(Ok(split)) = file.map(|file| module::split(&file)) else { return };
-    for import in &split.imports {
-        if let Ok(target) = host.world.resolve(id, &import.module) {
-            reach(host, &target, reached);
-        }
+    for import in file.iter().flat_map(|file| imports(host, id, file)) {
+        reach(host, &import, reached);
     }
 }
 
