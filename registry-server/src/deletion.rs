@@ -20,7 +20,6 @@ use crate::database::{self, Rows};
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::index;
-use crate::quarantine;
 use crate::registry::Registry;
 use crate::second_factor;
 use crate::service::Service;
@@ -92,8 +91,7 @@ pub(crate) async fn delete(
         there => there?,
     };
     if !asked.purge {
-        // It is evidence, and those who have it locked are to be told.
-        quarantine::check(name.as_str(), &entry)?;
+        must_be_free(name, &entry)?;
         must_be_young(name, &entry)?;
         must_not_be_needed(&mut turn, name, version).await?;
     }
@@ -154,6 +152,15 @@ fn reason(text: &str) -> Result<String, ApiError> {
         )));
     }
     Ok(text.to_owned())
+}
+
+/// Whether no administrator keeps the version: it is looked at, and those who have it are warned only as long as it is there.
+fn must_be_free(name: &PackName, entry: &VersionEntry) -> Result<(), ApiError> {
+    if entry.quarantined.is_none() {
+        return Ok(());
+    }
+    Err(ApiError::conflict(format!("`{name} {}` is in quarantine, and stays as long as it is", entry.version))
+        .hint("ask who runs the registry"))
 }
 
 fn must_be_young(name: &PackName, entry: &VersionEntry) -> Result<(), ApiError> {

@@ -1,5 +1,7 @@
 //! The sessions of an account: where it is signed in, and how its owner ends one that somebody stole. The API and the pages both come here.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use sqlx::Row as _;
 
@@ -8,6 +10,9 @@ use crate::audit::Entry;
 use crate::chance;
 use crate::error::ApiError;
 use crate::service::Service;
+
+/// Sessions that are listed at once; where one is ended, an older one comes in.
+const LISTED: i64 = 100;
 
 /// A session as the account's owner sees it.
 #[derive(Debug, Clone, Serialize)]
@@ -26,27 +31,39 @@ pub(crate) fn named(id: &str) -> String {
     format!("session {id}")
 }
 
-/// The sessions that are good now, the newest first.
+/// The sessions that are good now, the newest first: the one that asks, and others up to an end.
 ///
 /// # Errors
 /// The caller is a token.
 pub(crate) async fn list(service: &Service, caller: &Caller) -> Result<Vec<Session>, ApiError> {
     caller.must_be_session()?;
-    let found = sqlx::query("SELECT t.id, t.created, t.expires, a.address FROM tokens t LEFT JOIN audit a ON a.login = t.login AND a.action = 'login' AND a.detail = 'session ' || t.id WHERE t.login = $1 AND t.session = 1 AND t.expires > $2 ORDER BY t.created DESC, t.id")
+    let rows = &service.registry.rows;
+    let found = sqlx::query("SELECT id, created, expires FROM tokens WHERE login = $1 AND session = 1 AND expires > $2 ORDER BY CASE WHEN id = $3 THEN 0 ELSE 1 END, created DESC, id LIMIT $4")
         .bind(caller.login.clone())
         .bind(chance::now()?)
-        .fetch_all(&service.registry.rows)
+        .bind(caller.token.clone())
+        .bind(LISTED)
+        .fetch_all(rows)
         .await?;
     let mut sessions = Vec::new();
     for row in found {
         let id: String = row.try_get("id")?;
-        sessions.push(Session {
-            own: id == caller.token,
-            id,
-            created: row.try_get("created")?,
-            expires: row.try_get("expires")?,
-            address: row.try_get::<Option<String>, _>("address")?.filter(|address| !address.is_empty()),
-        });
+        let (created, expires) = (row.try_get("created")?, row.try_get("expires")?);
+        sessions.push(Session { own: id == caller.token, id, created, expires, address: None });
+    }
+    sessions.sort_by(|a, b| b.created.cmp(&a.created).then_with(|| a.id.cmp(&b.id)));
+    let Some(oldest) = sessions.last().map(|session| session.created) else { return Ok(sessions) };
+    let logins = sqlx::query("SELECT detail, address FROM audit WHERE login = $1 AND action = 'login' AND at >= $2")
+        .bind(caller.login.clone())
+        .bind(oldest)
+        .fetch_all(rows)
+        .await?;
+    let mut addresses: BTreeMap<String, String> = BTreeMap::new();
+    for row in logins {
+        addresses.insert(row.try_get("detail")?, row.try_get("address")?);
+    }
+    for session in &mut sessions {
+        session.address = addresses.remove(&named(&session.id)).filter(|address| !address.is_empty());
     }
     Ok(sessions)
 }

@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use exo_index::digest::Sha256;
 use exo_index::registry::layout;
@@ -23,6 +23,7 @@ const STAYS: &str = "public, max-age=31536000, immutable";
 
 pub(super) async fn serve(
     State(service): State<Service>,
+    method: Method,
     Path(path): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -66,6 +67,7 @@ pub(super) async fn serve(
     };
     if let Some((name, entry)) = archived
         && !same
+        && method == Method::GET
         && asked.begins()
     {
         // A download that cannot be counted is one all the same: where the disk is full, say.

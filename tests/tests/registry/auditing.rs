@@ -211,3 +211,19 @@ fn nobody_hides_what_was_done_to_a_pack() {
     let told = events(&server, "organisations/base/audit", &eve);
     assert!(told.iter().all(|event| event["action"] == "organisation"), "{told:?}");
 }
+
+/// Whoever signs in again and again makes the list no longer than it can be read.
+#[test]
+fn the_list_of_sessions_has_an_end_and_the_own_one_is_in_it() {
+    let server = Server::start();
+    let ada = server.account("ada");
+    server.change_rows_by(&[
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO tokens (id, hash, login, name, session, rights, packs, created, expires) SELECT 's' || i, 'h' || i, login, name, 1, '', '', created + 5, expires FROM tokens, n WHERE login = 'ada'".to_owned(),
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO audit (id, at, login, action, subject, address, detail) SELECT 's' || i, at + 5, login, action, subject, '192.0.2.9', 'session s' || i FROM audit, n WHERE login = 'ada' AND action = 'login'".to_owned(),
+    ]);
+    let listed = server.send("GET", "/api/v1/account/sessions", &ada, b"").is(200).json();
+    let sessions = listed["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len(), 100);
+    assert_eq!((&sessions[0]["address"], &sessions[99]["own"]), (&json!("192.0.2.9"), &json!(true)), "{listed}");
+    assert_eq!(sessions[99]["address"], "127.0.0.1");
+}

@@ -198,7 +198,7 @@ fn a_publish_whose_dependency_goes_meanwhile_is_refused() {
         let (hold, begun) = (programs.path().join("hold"), programs.path().join("begun"));
         std::fs::write(&hold, "").unwrap();
         let user = Pack::with(&format!("user-of-{name}"), "1.0.0", &format!("{name} = \"=0.1.0\"\n"), "two = 2\n");
-        let publish = server.upload(&eve, &[user.clone()], false);
+        let publish = server.upload(&eve, std::slice::from_ref(&user), false);
         server.send("POST", &format!("/api/v1/publish/{publish}/commit"), &eve, b"").is(202);
         let start = std::time::Instant::now();
         while !begun.exists() {
@@ -283,4 +283,27 @@ fn a_deleted_name_keeps_look_alikes_away() {
         server.kill();
         server = server.again();
     }
+}
+
+/// An author does not take away what administrators keep: those who have it would be warned no longer.
+#[test]
+fn what_is_in_quarantine_is_not_deleted_by_its_author() {
+    let server = Server::start();
+    let (root, ada) = (administrator(&server), server.account("ada"));
+    assert_eq!(server.publish(&ada, &[Pack::new("base", "1.0.0")])["state"], "published");
+    let (version, why) = (format!("{BASE}/1.0.0"), br#"{"reason": "it copies files out"}"#);
+    server.send("PUT", &format!("{version}/quarantine"), &root, why).is(204);
+    let body = r#"{"reason": "by mistake", "with_name": true}"#;
+    let (status, said) = delete(&server, &version, &ada, body);
+    assert!(status == 409 && said.contains("`base 1.0.0` is in quarantine"), "{status} {said}");
+    assert_eq!(server.files("v1/blob").len(), 1);
+    server.send("DELETE", &format!("{version}/quarantine"), &root, b"").is(204);
+    // Nor does asking for its head alone count as a download.
+    let archive = server.files("v1/blob")[0].file_name().unwrap().to_string_lossy().into_owned();
+    server.send("HEAD", &format!("/v1/blob/{archive}"), "", b"");
+    let downloads = "SELECT downloads AS n FROM packs WHERE name = 'base'";
+    assert_eq!(server.count_rows(downloads), 0);
+    server.get(&format!("/v1/blob/{archive}")).is(200);
+    assert_eq!(server.count_rows(downloads), 1);
+    assert_eq!(delete(&server, &version, &ada, body).0, 204);
 }

@@ -44,7 +44,7 @@ fn what_is_in_quarantine_is_neither_chosen_nor_downloaded() {
     server.send("PUT", PLACE, &root, WHY).is(204);
     server.send("PUT", PLACE, &root, WHY).is(204);
     // It is evidence, which its author does not take away.
-    server.send("DELETE", "/api/v1/packs/base/1.1.0", &session, br#"{"reason": "mine"}"#).is(403);
+    server.send("DELETE", "/api/v1/packs/base/1.1.0", &session, br#"{"reason": "mine"}"#).is(409);
 
     // Clients of before know of yanks only, and do not choose it either.
     let after = trust(&server, Some(before));
