@@ -172,7 +172,13 @@ impl Shown {
             return Err(if nothing.status == StatusCode::GONE { nothing } else { no_pack() });
         };
         let entry = match version {
-            Some(version) => asked_for(&shard, version)?,
+            Some(version) => match (asked_for(&shard, version), Version::parse(version)) {
+                (Err(absent), Ok(version)) => {
+                    let nothing = deletion::nothing(&mut rows, name, Some(&version)).await?;
+                    return Err(if nothing.status == StatusCode::GONE { nothing } else { absent });
+                }
+                (found, _) => found?,
+            },
             None => usual(&shard).ok_or_else(no_pack)?,
         };
         let row = sqlx::query("SELECT downloads FROM packs WHERE name = $1")

@@ -68,6 +68,7 @@ fn goes_and_leaves_a_stone(server: &Server) {
     let again = server.publish(&ada, &[Pack::new("base", "1.0.1")]);
     assert_eq!(again["state"], "refused");
     assert!(again["diagnostics"][0]["message"].as_str().unwrap().contains("its number is not given again"), "{again}");
+    has(&text(&server.get("/packs/base?version=1.0.1").is(410)), &["`base 1.0.1` was deleted: holds a secret"]);
     has(&text(&server.get("/packs/base/versions").is(200)), &["<h2 id=\"deleted\">", "1.0.1, on ", "holds a secret"]);
 
     // After the window only an administrator deletes, whatever depends on it.
