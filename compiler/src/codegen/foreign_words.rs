@@ -3,7 +3,8 @@
 //!
 //! The texts are given the names of variables, so they mention those too, and make words of them, such as `x_store`. Everything
 //! is lowered once with names that no text can hold by chance: the words without such a name are the texts' own, the others
-//! tell what is made of a name. The lowering that counts avoids both.
+//! tell what is made of a name. What macros paste is read off their definitions, and a lowering with the names that would be taken
+//! shows what texts make of them in other ways. The lowering that counts avoids all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -182,6 +183,9 @@ impl ForeignWords {
         context: &Context,
         (function, answers): (&Function, &Answers),
     ) {
+        if answers.words.is_empty() {
+            return;
+        }
         let mut taken = Words::default();
         taken.add(answers.words.iter().cloned());
         if answers.define_macros {
@@ -189,15 +193,16 @@ impl ForeignWords {
             taken.add(context.words());
         }
         for _ in 0..TRIES {
-            self.functions.insert(function.c_name.clone(), taken.clone());
             let mut unit = Unit::new(hooks, emulate, reach, context.clone());
-            unit.foreign = ForeignWords { functions: self.functions.clone(), file: self.file.clone(), unsettled: None };
+            let functions = BTreeMap::from([(function.c_name.clone(), taken.clone())]);
+            unit.foreign = ForeignWords { functions, file: self.file.clone(), unsettled: None };
             let names = function::lower(&mut unit, function, Declarations::of(&function.proc)).variables;
             let accounted: BTreeSet<String> = answers.words.iter().map(|word| named(word, &names)).collect();
             let strange =
                 unit.answered.into_iter().filter(|word| !accounted.contains(word) && !taken.own.contains(word));
             let strange: Vec<String> = strange.collect();
             if strange.is_empty() {
+                self.functions.insert(function.c_name.clone(), taken);
                 return;
             }
             taken.add(strange);
@@ -242,4 +247,26 @@ fn asks(unit: &Unit<'_>, proc: &Proc) -> bool {
     });
     visit::each_extern(&proc.body, &mut |function| found |= function.kind == ExternKind::User);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::scope::Scope;
+    use crate::symbol::Sym;
+
+    #[test]
+    fn a_name_that_macros_may_make_is_given_up_and_told() {
+        let define = |pasted: &str| format!("#define M(a, b) {pasted}\n");
+        let scope = |texts: &[&str]| {
+            let pasted = texts.iter().flat_map(|text| template::pasted(&define(text))).collect();
+            let mut scope = Scope::new(Words { pasted, ..Words::default() }, false);
+            scope.bind(&Sym::new("t"));
+            let second = scope.bind(&Sym::new("t"));
+            (second, scope.crowded().map(str::to_string))
+        };
+        assert_eq!(scope(&["a##_x"]), ("t_1".to_string(), None));
+        assert_eq!(scope(&["a##_##b"]), ("t_v1".to_string(), None));
+        assert_eq!(scope(&["a##_##b", "a##_v##b"]).1, Some("t".to_string()));
+    }
 }

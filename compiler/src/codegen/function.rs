@@ -144,6 +144,11 @@ impl FunctionLowering<'_, '_> {
         discards.extend(statements);
         let mut body = String::new();
         c_tree::write_block(&c_tree::drop_superfluous_discards(discards), 0, &mut body);
+        if let Some(variable) = self.names.crowded() {
+            let message = format!("texts of C in `{c_name}` leave no name free for `{variable}`");
+            let hint = "they paste names and numbers together in every way: put a fixed word between them";
+            self.unit.errors.push(Diagnostic::error(codes::TEMPLATE, message).hint(hint));
+        }
         let variables = self.names.given().to_vec();
         FunctionText { comment, prototype, head, body, variables }
     }

@@ -423,7 +423,8 @@ pub fn identifier(name: &str) -> String {
 /// How many numbers are tried before a name is given up.
 const NUMBERS: u32 = 1 << 16;
 
-/// The first of `base`, `base_1`, `base_2`, … that is free; a base that ends in a number counts on from it.
+/// The first of `base`, `base_1`, `base_2`, … and `base_v1`, `base_v2`, … that is free; a base that ends in a number counts on from it.
+/// Where none is, one that is taken, which the caller has to refuse if that can be.
 pub fn unused(base: &str, taken: &dyn Fn(&str) -> bool) -> String {
     if !taken(base) {
         return base.to_string();

@@ -17,14 +17,16 @@ pub struct Scope {
     words: Words,
     /// Every name that was given, in order.
     given: Vec<String>,
+    /// A variable for which no name was free.
+    crowded: Option<String>,
     /// Whether names are to tell themselves from all other text.
     marked: bool,
 }
 
 impl Scope {
     pub fn new(words: Words, marked: bool) -> Self {
-        let (spelled, live, made, given) = Default::default();
-        Scope { spelled, live, made, words, given, marked }
+        let (spelled, live, made, given, crowded) = Default::default();
+        Scope { spelled, live, made, words, given, crowded, marked }
     }
 
     pub fn bind(&mut self, symbol: &Sym) -> String {
@@ -33,6 +35,9 @@ impl Scope {
             false => identifier(symbol.name()),
         };
         let name = unused(&wanted, &|name| self.is_in_the_way(name));
+        if self.is_in_the_way(&name) {
+            self.crowded = Some(symbol.name().to_string());
+        }
         self.made.extend(self.words.made_of(&name));
         self.live.insert(name.clone());
         self.given.push(name.clone());
@@ -51,6 +56,11 @@ impl Scope {
     /// The names of all variables, in the order in which they were met.
     pub fn given(&self) -> &[String] {
         &self.given
+    }
+
+    /// A variable whose name the texts may capture, since they leave none free.
+    pub fn crowded(&self) -> Option<&str> {
+        self.crowded.as_deref()
     }
 
     pub fn release(&mut self, name: &str) {

@@ -101,7 +101,8 @@ pub(crate) fn note_compiler(host: &Host, texts: Vec<String>, authors: &[ModuleId
 }
 
 /// Refuses what nobody would count, or what would count for another pack than the one whose update can change it: each pack whose
-/// code takes part has to count it, since any of them may say what the C is. The build fails, not the step: `attempt` in the very pack could hide a refusal.
+/// code takes part has to count it, since any of them may say what the C is. The build fails,
+/// not the step: `attempt` in the very pack could hide a refusal.
 fn allowed(host: &Host, (writer, name): (Writer, &str), authors: &[ModuleId]) -> starlark::Result<()> {
     let word = writer.word();
     let refuse =
