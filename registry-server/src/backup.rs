@@ -31,7 +31,8 @@ const FORMAT: u32 = 1;
 const CONTENTS: &str = "backup.json";
 
 /// Tables of work under way and of counts that are soon over, and the one that says what the others look like.
-const PASSING: [&str; 5] = ["publishes", "publish_packs", "limits", "leases", "schema_version"];
+const PASSING: [&str; 7] =
+    ["publishes", "publish_packs", "checking_turns", "limits", "leases", "unsettled", "schema_version"];
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -76,6 +76,9 @@ pub(crate) struct Serve {
     /// What one address may read in a minute without a token, of the API and of the pages, where a search counts three times; 0 for no end
     #[arg(long, env = "EXO_REGISTRY_ANONYMOUS_LIMIT", value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(i64).range(0..))]
     pub(crate) anonymous_limit: i64,
+    /// How many seconds all packs of one publish together may take to be verified
+    #[arg(long, env = "EXO_REGISTRY_PUBLISH_TIME", value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) publish_time: u64,
     /// Believe the last address of `X-Forwarded-For`, which limits count by; only behind a proxy that sets it
     #[arg(long, env = "EXO_REGISTRY_BEHIND_PROXY")]
     pub(crate) behind_proxy: bool,

@@ -212,6 +212,7 @@ async fn erase(
         "DELETE FROM versions WHERE name = $1 AND version = $2",
         "DELETE FROM findings WHERE name = $1 AND version = $2",
         "DELETE FROM compatibility WHERE name = $1 AND version = $2",
+        "DELETE FROM unsettled WHERE name = $1 AND version = $2",
         "DELETE FROM dependencies WHERE name = $1 AND version = $2",
         "DELETE FROM downloads WHERE name = $1 AND version = $2",
     ] {

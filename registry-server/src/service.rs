@@ -70,6 +70,8 @@ pub(crate) struct Service {
     pub(crate) behind_proxy: bool,
     /// What an address may ask for in a minute without saying who it is; 0 for no end.
     pub(crate) most_anonymous: i64,
+    /// How long all packs of one publish together may take to be verified.
+    pub(crate) publish_time: Duration,
     /// What addresses asked for.
     pub(crate) visits: Visits,
     /// Told when a publish waits for the worker.
@@ -135,6 +137,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         open_sign_up,
         behind_proxy,
         most_anonymous: arguments.anonymous_limit,
+        publish_time: Duration::from_secs(arguments.publish_time),
         visits: Visits::default(),
         wake: Arc::default(),
         counters,

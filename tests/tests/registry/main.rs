@@ -13,6 +13,7 @@ mod client;
 mod contract;
 mod deletion;
 mod description;
+mod fairness;
 mod faults;
 mod guarding;
 mod limiting;
