@@ -28,6 +28,9 @@ pub(crate) struct Checker {
 
 impl Checker {
     /// Asks the program.
+    ///
+    /// # Errors
+    /// It cannot be started, or is none that checks packs.
     pub(crate) async fn of(exo: &Path) -> Result<Self, Failure> {
         let child = tokio::process::Command::new(exo)
             .arg("__checker")
@@ -37,9 +40,19 @@ impl Checker {
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .output();
-        let wrong = |why: String| Failure::new(format!("`{}` does not say which checker it is: {why}", exo.display()));
-        let ended = tokio::time::timeout(TIME, child).await.map_err(|_| wrong("it does not end".to_owned()))??;
-        serde_json::from_slice(&ended.stdout).map_err(|error| wrong(error.to_string()))
+        let wrong = |why: String| {
+            Failure::new(format!(
+                "`{}` is no program that checks packs: asked which checker it is, {why}; name the `exo` of this release with --exo",
+                exo.display()
+            ))
+        };
+        let ended = tokio::time::timeout(TIME, child).await;
+        let ended = ended.map_err(|_| wrong(format!("it does not end in {} seconds", TIME.as_secs())))?;
+        let ended = ended.map_err(|error| wrong(format!("it cannot be started ({error})")))?;
+        match ended.stdout.trim_ascii() {
+            [] => Err(wrong(format!("it says nothing ({})", ended.status))),
+            said => serde_json::from_slice(said).map_err(|error| wrong(format!("its answer cannot be read ({error})"))),
+        }
     }
 }
 

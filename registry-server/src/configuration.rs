@@ -25,7 +25,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     User(User),
     /// Tell whether everything the registry needs is there
-    Doctor(Place),
+    Doctor(Doctor),
     /// Recompute every hash and signature from the latest pointer down, and compare database, files and served log
     VerifyAll(Place),
     /// Write the static registry (all of /v1) into a folder
@@ -82,6 +82,16 @@ pub(crate) struct Serve {
     /// Believe the last address of `X-Forwarded-For`, which limits count by; only behind a proxy that sets it
     #[arg(long, env = "EXO_REGISTRY_BEHIND_PROXY")]
     pub(crate) behind_proxy: bool,
+}
+
+/// What to look at.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The `exo` program that checks packs; the one beside this program when left out
+    #[arg(long, env = "EXO_REGISTRY_EXO")]
+    pub(crate) exo: Option<PathBuf>,
 }
 
 /// How to set up.

@@ -27,6 +27,7 @@ mod kept;
 mod keys;
 mod leases;
 mod limits;
+mod lost_rows;
 mod membership;
 mod metrics;
 mod mirror;
@@ -105,7 +106,7 @@ async fn run(command: &Command) -> Result<(), Failure> {
         Command::Serve(arguments) => service::serve(arguments).await,
         Command::Init(arguments) => operations::init(arguments).await,
         Command::User(command) => operations::user(command).await,
-        Command::Doctor(place) => operations::doctor(place).await,
+        Command::Doctor(arguments) => operations::doctor(arguments).await,
         Command::VerifyAll(place) => operations::verify_all(place).await,
         Command::ExportStatic(arguments) => operations::export_static(arguments).await,
         Command::Mirror(arguments) => mirror::mirror(arguments).await,

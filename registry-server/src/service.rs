@@ -15,6 +15,7 @@ use tower_http::timeout::TimeoutLayer;
 
 use crate::accounts;
 use crate::api;
+use crate::compatibility::Checker;
 use crate::configuration::Serve;
 use crate::connections;
 use crate::failure::Failure;
@@ -104,8 +105,14 @@ fn measures() -> Result<(IntCounterVec, HistogramVec), prometheus::Error> {
     Ok((counters, durations))
 }
 
-/// The `exo` beside this program.
-fn exo_beside() -> Result<PathBuf, Failure> {
+/// The program that checks packs: the one that was named, or the `exo` beside this program.
+///
+/// # Errors
+/// It is not known where this program is.
+pub(crate) fn checking_program(named: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+    if let Some(named) = named {
+        return Ok(named.clone());
+    }
     let own = std::env::current_exe()?;
     Ok(own.parent().map(|folder| folder.join("exo")).unwrap_or_else(|| PathBuf::from("exo")))
 }
@@ -115,11 +122,10 @@ fn exo_beside() -> Result<PathBuf, Failure> {
 /// # Errors
 /// The registry cannot be opened or the address not be had.
 pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
+    let exo = checking_program(arguments.exo.as_ref())?;
+    // Before anything is set up: what cannot check would refuse every pack, or let in every one.
+    Checker::of(&exo).await?;
     let registry = Registry::open(&arguments.place, arguments.origin.as_deref()).await?;
-    let exo = match &arguments.exo {
-        Some(exo) => exo.clone(),
-        None => exo_beside()?,
-    };
     let (counters, durations) = measures().map_err(|error| Failure::new(format!("metrics: {error}")))?;
     let bundled = Arc::new(Bundled::of(&exo, &registry.data).await?);
     let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
