@@ -22,6 +22,7 @@ mod deletion;
 mod difference;
 mod error;
 mod failure;
+mod heap;
 mod index;
 mod kept;
 mod keys;
@@ -64,6 +65,7 @@ use configuration::{Command, CommandLine};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    heap::set_up();
     let line = CommandLine::parse();
     keep_private(&line.command);
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn"));

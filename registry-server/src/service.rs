@@ -123,11 +123,16 @@ pub(crate) fn checking_program(named: Option<&PathBuf>) -> Result<PathBuf, Failu
 /// The registry cannot be opened or the address not be had.
 pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let exo = checking_program(arguments.exo.as_ref())?;
-    // Before anything is set up: what cannot check would refuse every pack, or let in every one.
-    Checker::of(&exo).await?;
-    let registry = Registry::open(&arguments.place, arguments.origin.as_deref()).await?;
     let (counters, durations) = measures().map_err(|error| Failure::new(format!("metrics: {error}")))?;
-    let bundled = Arc::new(Bundled::of(&exo, &registry.data).await?);
+    std::fs::create_dir_all(&arguments.place.data)?;
+    let registry = Registry::open(&arguments.place, arguments.origin.as_deref());
+    let (checker, bundled) = (Checker::of(&exo), Bundled::of(&exo, &arguments.place.data));
+    // Most of a start is waiting for these, which have nothing to do with each other. Of several that fail, the checker is told first:
+    // what cannot check would refuse every pack, or let in every one.
+    let (registry, checker, bundled) = tokio::join!(registry, checker, bundled);
+    checker?;
+    let (registry, bundled) = (registry?, bundled?);
+    let bundled = Arc::new(bundled);
     let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
     let (turns, waiting) = turns::turns();
     let service = Service {

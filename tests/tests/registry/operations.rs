@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::client;
 use crate::searching::comes_to_find;
@@ -16,6 +17,23 @@ fn with_a_pack() -> (Server, String) {
     let token = server.token(&session, &RIGHTS, &["*"]);
     assert_eq!(server.publish(&token, &[Pack::new("base", "1.0.0")])["state"], "published");
     (server, token)
+}
+
+/// What opens the database writes the rows that it lacks, and SQLite has one writer.
+#[test]
+fn a_command_waits_for_who_writes() {
+    let (server, _) = with_a_pack();
+    let waits = server.on_rows(async |mut rows| {
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut rows).await.unwrap();
+        let (folder, variables) = (server.folder.clone(), server.variables.clone());
+        let command = std::thread::spawn(move || operate_on(folder.path(), &variables, "verify-all", &[]));
+        std::thread::sleep(Duration::from_secs(2));
+        let waited = !command.is_finished();
+        sqlx::query("COMMIT").execute(&mut rows).await.unwrap();
+        command.join().unwrap().unwrap();
+        waited
+    });
+    assert!(waits, "nobody had to wait, so nothing was shown");
 }
 
 fn text(path: &Path) -> &str {
