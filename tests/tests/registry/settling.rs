@@ -9,6 +9,9 @@ use exo_tests::command_line::{Run, Sandbox, manifest};
 use crate::server::Pack;
 use crate::site::Site;
 
+/// Something that another install has to look at.
+type Change = (&'static str, fn(&Sandbox));
+
 const AGAIN: [&str; 2] = ["install", "--frozen"];
 
 /// The one file that a project's last install left.
@@ -69,7 +72,7 @@ fn what_was_found_is_told_again_where_nothing_has_changed() {
 
 #[test]
 fn every_change_is_noticed() {
-    let changes: [(&str, fn(&Sandbox)); 7] = [
+    let changes: [Change; 7] = [
         ("the manifest", |user| {
             let text = user.read("work/Exo.toml");
             user.write("work/Exo.toml", &format!("{text}\n# changed\n"));
