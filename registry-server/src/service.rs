@@ -1,7 +1,7 @@
 //! The running server: what handlers share, the routes, the work in the background, and how it ends.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -117,6 +117,21 @@ pub(crate) fn checking_program(named: Option<&PathBuf>) -> Result<PathBuf, Failu
     Ok(own.parent().map(|folder| folder.join("exo")).unwrap_or_else(|| PathBuf::from("exo")))
 }
 
+/// The registry and the packs that come with its checker. Most of a start is waiting for these, which have nothing to do with each
+/// other; only where there is no registry nothing is set up before it is known that the program checks packs.
+async fn parts(arguments: &Serve, exo: &Path) -> Result<(Registry, Bundled), Failure> {
+    let place = &arguments.place;
+    if !place.data.join("keys").is_dir() {
+        Checker::of(exo).await?;
+        std::fs::create_dir_all(&place.data)?;
+    }
+    let registry = Registry::open(place, arguments.origin.as_deref());
+    let (registry, checker, bundled) = tokio::join!(registry, Checker::of(exo), Bundled::of(exo, &place.data));
+    // What cannot check would refuse every pack, or let in every one: that is told first.
+    checker?;
+    Ok((registry?, bundled?))
+}
+
 /// Serves until the process is told to end.
 ///
 /// # Errors
@@ -124,14 +139,7 @@ pub(crate) fn checking_program(named: Option<&PathBuf>) -> Result<PathBuf, Failu
 pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let exo = checking_program(arguments.exo.as_ref())?;
     let (counters, durations) = measures().map_err(|error| Failure::new(format!("metrics: {error}")))?;
-    std::fs::create_dir_all(&arguments.place.data)?;
-    let registry = Registry::open(&arguments.place, arguments.origin.as_deref());
-    let (checker, bundled) = (Checker::of(&exo), Bundled::of(&exo, &arguments.place.data));
-    // Most of a start is waiting for these, which have nothing to do with each other. Of several that fail, the checker is told first:
-    // what cannot check would refuse every pack, or let in every one.
-    let (registry, checker, bundled) = tokio::join!(registry, checker, bundled);
-    checker?;
-    let (registry, bundled) = (registry?, bundled?);
+    let (registry, bundled) = parts(arguments, &exo).await?;
     let bundled = Arc::new(bundled);
     let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
     let (turns, waiting) = turns::turns();
