@@ -11,6 +11,7 @@ CREATE INDEX IF NOT EXISTS packs_by_update ON packs (updated);
 CREATE INDEX IF NOT EXISTS packs_by_downloads ON packs (downloads);
 CREATE INDEX IF NOT EXISTS packs_by_version ON packs (name, version, downloads);
 CREATE TABLE IF NOT EXISTS owners (name TEXT NOT NULL, login TEXT NOT NULL, PRIMARY KEY (name, login));
+CREATE TABLE IF NOT EXISTS former_owners (name TEXT NOT NULL, login TEXT NOT NULL, PRIMARY KEY (name, login));
 CREATE TABLE IF NOT EXISTS organisations (name TEXT PRIMARY KEY, created BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS verified_organisations (name TEXT PRIMARY KEY, at BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS members (organisation TEXT NOT NULL, login TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (organisation, login));
@@ -29,6 +30,8 @@ CREATE TABLE IF NOT EXISTS log (position BIGINT PRIMARY KEY, leaf TEXT NOT NULL)
 CREATE TABLE IF NOT EXISTS audit (id TEXT PRIMARY KEY, at BIGINT NOT NULL, login TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL, token TEXT NOT NULL DEFAULT '', address TEXT NOT NULL DEFAULT '', version TEXT NOT NULL DEFAULT '', detail TEXT NOT NULL DEFAULT '');
 CREATE INDEX IF NOT EXISTS audit_by_subject ON audit (subject);
 CREATE INDEX IF NOT EXISTS audit_by_login ON audit (login);
+CREATE INDEX IF NOT EXISTS audit_by_subject_in_order ON audit (subject, at, id);
+CREATE INDEX IF NOT EXISTS audit_by_login_in_order ON audit (login, at, id);
 CREATE TABLE IF NOT EXISTS publishes (id TEXT PRIMARY KEY, login TEXT NOT NULL, dry_run BIGINT NOT NULL, state TEXT NOT NULL, created BIGINT NOT NULL, lease BIGINT NOT NULL, result TEXT NOT NULL, token TEXT NOT NULL DEFAULT '', address TEXT NOT NULL DEFAULT '');
 CREATE INDEX IF NOT EXISTS publishes_by_state ON publishes (state);
 CREATE TABLE IF NOT EXISTS checking_turns (login TEXT PRIMARY KEY, turn BIGINT NOT NULL);
