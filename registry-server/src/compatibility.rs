@@ -202,6 +202,7 @@ pub(crate) async fn put_off(
     at: i64,
     detail: &str,
 ) -> Result<(), Failure> {
+    let mut rows = rows.begin().await?;
     let found = sqlx::query(
         "INSERT INTO unsettled (name, version, exo, checker, solver, at, tries, again, detail) \
          SELECT name, version, $3, $4, $5, $6, 1, 0, $7 FROM versions WHERE name = $1 AND version = $2 \
@@ -215,7 +216,7 @@ pub(crate) async fn put_off(
     .bind(checker.solver.clone())
     .bind(at)
     .bind(detail.to_owned())
-    .fetch_optional(rows)
+    .fetch_optional(&mut *rows)
     .await?;
     let Some(row) = found else { return Ok(()) };
     sqlx::query(
@@ -227,9 +228,9 @@ pub(crate) async fn put_off(
     .bind(checker.exo.clone())
     .bind(checker.checker.clone())
     .bind(checker.solver.clone())
-    .execute(rows)
+    .execute(&mut *rows)
     .await?;
-    Ok(())
+    Ok(rows.commit().await?)
 }
 
 /// How long nothing is tried after so many tries, in seconds.
