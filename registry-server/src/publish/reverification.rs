@@ -4,7 +4,7 @@
 //! publishes. Signed verdicts stay as they are: they say what was found at the publish. Where the checker comes to no answer, because a
 //! limit was reached or something ended it, nothing is settled, and it is tried again after a pause that grows.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use exo_index::name::PackName;
 use exo_index::registry::layout;
@@ -29,7 +29,10 @@ use crate::service::Service;
 const PERIOD: Duration = Duration::from_secs(600);
 
 /// The pause while somebody publishes.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// For how long one version makes way for publishes: who publishes without end does not keep it back for good.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The name of the lease, and for how many seconds it is taken at a time.
 const LEASE: (&str, i64) = ("reverification", 6);
@@ -65,8 +68,9 @@ pub(crate) async fn run(service: Service) {
 async fn round(service: &Service) -> Result<(), Failure> {
     let checker = Checker::of(&service.exo).await?;
     for (name, version) in compatibility::pending(&service.registry.rows, &checker, chance::now()?).await? {
-        while is_busy(service).await? {
-            tokio::time::sleep(PATIENCE).await;
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE && is_busy(service).await? {
+            tokio::time::sleep(PAUSE).await;
         }
         match look(service, &checker, &name, &version).await {
             Ok(()) => service.count("reverified"),

@@ -239,3 +239,16 @@ fn a_checker_ends_with_its_server() {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+/// Whoever publishes without end does not keep the others from being looked at.
+#[test]
+fn publishes_that_never_end_only_slow_it_down() {
+    let server = with_a_pack();
+    let programs = tempfile::tempdir().unwrap();
+    // One that another replica seems to be at, for longer than this test.
+    let publish = "INSERT INTO publishes (id, login, dry_run, state, created, lease, result) VALUES ('endless', 'ada', 0, 'checking', 0, 9999999999, '')";
+    server.change_rows(publish);
+    let server = server.restarted_with(&other_checker(programs.path(), "late", ""));
+    let found = results(&server, "base", 1);
+    assert_eq!(by(&found, "late")["outcome"], "verified");
+}
