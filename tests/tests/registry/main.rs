@@ -14,6 +14,7 @@ mod contract;
 mod deletion;
 mod description;
 mod faults;
+mod generations;
 mod guarding;
 mod limiting;
 mod interruptions;
