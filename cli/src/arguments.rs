@@ -245,11 +245,14 @@ pub(crate) struct Update {
     /// Move the one pack to this version, up or down
     #[arg(long, value_name = "VERSION", requires = "packs")]
     pub(crate) precise: Option<String>,
+    /// Leave out what was published after this time, such as 2026-11-30 or 2026-11-30T05:04:09Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) as_of: Option<String>,
     /// Accept that the raw C of a pack changes
     #[arg(long)]
     pub(crate) accept_raw_c: bool,
     /// Move the lockfile to this version of exo, and no pack
-    #[arg(long, conflicts_with_all = ["packs", "precise"])]
+    #[arg(long, conflicts_with_all = ["packs", "precise", "as_of"])]
     pub(crate) exo: bool,
 }
 

@@ -40,4 +40,9 @@ impl Cache {
     pub(crate) fn verdicts(&self) -> PathBuf {
         self.root.join("verdicts")
     }
+
+    /// What installs found, by project.
+    pub(crate) fn settled(&self) -> PathBuf {
+        self.root.join("settled")
+    }
 }

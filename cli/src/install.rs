@@ -3,6 +3,7 @@
 pub(crate) mod agreement;
 pub(crate) mod plan;
 mod reach;
+pub(crate) mod settled;
 pub(crate) mod standing;
 pub(crate) mod summary;
 pub(crate) mod unpack;

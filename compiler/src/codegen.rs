@@ -28,6 +28,7 @@ pub mod function;
 pub mod foreign_words;
 pub mod scope;
 pub mod header;
+pub mod shadowing;
 pub mod source_file;
 pub mod harness;
 pub mod conformance;
@@ -72,10 +73,13 @@ pub struct Output {
 /// Compiles `procs`, which become public functions, with everything that they call.
 ///
 /// # Errors
-/// Clashing or impossible exported names, precisions that disagree, memories that cannot do what is asked, windows
+/// Clashing or impossible exported names, a header that would hide another, precisions that disagree, memories that cannot do what is asked, windows
 /// passed as dense tensors, malformed templates. All that are found are reported.
 pub fn compile(procs: &[Arc<Proc>], options: &Options, hooks: &dyn Hooks) -> Result<Output, Vec<Diagnostic>> {
     let parts = parts(procs, header::library(&options.header_name), options, hooks)?;
+    if let Some(problem) = shadowing::problem(&options.header_name, &[&parts.header, &parts.source]) {
+        return Err(vec![problem]);
+    }
     Ok(Output {
         c: format!("{}{}", source_file::include(&options.header_name), parts.source),
         header: header::file(&options.header_name, &parts.header),
@@ -162,6 +166,7 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
     let sections = source_file::preamble(&mut unit);
     let raw_c = unit.take_raw();
     unit.context.check_text(&raw_c, &mut unit.errors);
+    reach.check_text(&raw_c, emulate, &mut unit.errors);
     if !unit.errors.is_empty() {
         return Err(unit.errors.into_diagnostics());
     }

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::calendar;
 use crate::name::PackName;
 use crate::version::{Requirement, Version};
 
@@ -125,6 +126,8 @@ impl Candidate {
 pub struct PolicySection {
     /// How old a version must be; no matter how old, when zero.
     pub min_age: Span,
+    /// Versions that were published later do not exist for the project, in seconds since 1970-01-01 UTC.
+    pub as_of: Option<u64>,
     /// The packs of which every age will do.
     pub exempt: BTreeSet<PackName>,
     /// The advisories that the project accepts.
@@ -157,6 +160,13 @@ pub enum Removal {
         /// How old it must be.
         wanted: Span,
     },
+    /// It came after the time at which the project looks.
+    Later {
+        /// When it was published, as far as that is known.
+        published: Option<u64>,
+        /// The time at which the project looks.
+        as_of: u64,
+    },
     /// Its registry keeps it from everybody.
     Quarantined {
         /// Why.
@@ -185,6 +195,12 @@ impl fmt::Display for Removal {
         match self {
             Self::TooNew { age, wanted } => write!(f, "is {age} old, and the policy asks for {wanted}"),
             Self::UnknownAge { wanted } => write!(f, "has no known publish time, and the policy asks for {wanted}"),
+            Self::Later { published: Some(at), as_of } => {
+                write!(f, "was published on {}, and the policy is as of {}", at_second(*at), at_second(*as_of))
+            }
+            Self::Later { published: None, as_of } => {
+                write!(f, "has no known publish time, and the policy is as of {}", at_second(*as_of))
+            }
             Self::Quarantined { reason: Some(reason) } => write!(f, "is in quarantine ({reason})"),
             Self::Quarantined { reason: None } => f.write_str("is in quarantine"),
             Self::Yanked { reason: Some(reason) } => write!(f, "is yanked ({reason})"),
@@ -196,6 +212,11 @@ impl fmt::Display for Removal {
     }
 }
 
+/// A time as it is written in manifests.
+fn at_second(seconds: u64) -> String {
+    calendar::rfc3339(i64::try_from(seconds).unwrap_or(i64::MAX / 2))
+}
+
 impl Removal {
     /// What the user can do about it.
     pub fn hint(&self, name: &PackName) -> String {
@@ -203,6 +224,9 @@ impl Removal {
             Self::TooNew { .. } | Self::UnknownAge { .. } => format!(
                 "take an older version, wait, or add `{name}` to `exempt` under `[policy]` in Exo.toml if you trust it as it is"
             ),
+            Self::Later { .. } => {
+                format!("take an older version of `{name}`, or change `as-of` under `[policy]` in Exo.toml")
+            }
             Self::Quarantined { .. } => {
                 format!(
                     "ask for another version of `{name}`; the registry's administrators keep this one from everybody"
@@ -225,7 +249,7 @@ impl Removal {
     /// what was built must build again, and who has it locked is warned. What is in quarantine is not downloaded anew, though.
     pub const fn holds_when_locked(&self) -> bool {
         match self {
-            Self::TooNew { .. } | Self::UnknownAge { .. } | Self::Exo { .. } => true,
+            Self::TooNew { .. } | Self::UnknownAge { .. } | Self::Later { .. } | Self::Exo { .. } => true,
             Self::Quarantined { .. } | Self::Yanked { .. } | Self::Advisory(_) | Self::Prerelease => false,
         }
     }
@@ -236,6 +260,7 @@ impl Removal {
             Self::Exo { .. } | Self::Prerelease => true,
             Self::TooNew { .. }
             | Self::UnknownAge { .. }
+            | Self::Later { .. }
             | Self::Quarantined { .. }
             | Self::Yanked { .. }
             | Self::Advisory(_) => false,
@@ -252,7 +277,7 @@ impl Policy {
         let quarantined = candidate.quarantined.iter();
         let quarantined = quarantined.map(|held| Removal::Quarantined { reason: held.reason.clone() });
         let mut found: Vec<Removal> =
-            quarantined.chain(advisories).chain(yanked).chain(self.age(name, candidate.published)).collect();
+            quarantined.chain(advisories).chain(yanked).chain(self.time(name, candidate.published)).collect();
         if !candidate.exo.accepts_exo(&self.exo) {
             found.push(Removal::Exo { accepts: candidate.exo.clone(), running: self.exo.clone() });
         }
@@ -267,9 +292,26 @@ impl Policy {
         self.judge(name, candidate).into_iter().find(|removal| !removal.is_of_requirements())
     }
 
-    fn age(&self, name: &PackName, published: Published) -> Option<Removal> {
+    fn time(&self, name: &PackName, published: Published) -> Option<Removal> {
+        if self.section.exempt.contains(name) {
+            return None;
+        }
+        self.later(published).or_else(|| self.age(published))
+    }
+
+    fn later(&self, published: Published) -> Option<Removal> {
+        let as_of = self.section.as_of?;
+        match published {
+            Published::WithExo => None,
+            Published::At(at) if at <= as_of => None,
+            Published::At(at) => Some(Removal::Later { published: Some(at), as_of }),
+            Published::Unknown => Some(Removal::Later { published: None, as_of }),
+        }
+    }
+
+    fn age(&self, published: Published) -> Option<Removal> {
         let wanted = self.section.min_age;
-        if wanted == Span(0) || self.section.exempt.contains(name) {
+        if wanted == Span(0) {
             return None;
         }
         match published {
@@ -320,6 +362,23 @@ mod tests {
         for fine in [Published::At(policy.now - 3 * DAY), Published::At(0), Published::WithExo] {
             assert_eq!(texts(&policy, &candidate(fine)), Vec::<String>::new(), "{fine:?}");
         }
+    }
+
+    #[test]
+    fn what_came_after_the_time_of_the_policy_does_not_exist() {
+        let mut policy = policy("0");
+        policy.section.as_of = Some(951_782_400);
+        let later = candidate(Published::At(951_782_401));
+        let told = "was published on 2000-02-29T00:00:01Z, and the policy is as of 2000-02-29T00:00:00Z";
+        assert_eq!(texts(&policy, &later), [told]);
+        assert!(policy.judge(&name(), &later)[0].holds_when_locked());
+        let unknown = "has no known publish time, and the policy is as of 2000-02-29T00:00:00Z";
+        assert_eq!(texts(&policy, &candidate(Published::Unknown)), [unknown]);
+        for fine in [Published::At(951_782_400), Published::At(0), Published::WithExo] {
+            assert_eq!(texts(&policy, &candidate(fine)), Vec::<String>::new(), "{fine:?}");
+        }
+        policy.section.exempt.insert(name());
+        assert_eq!(policy.judge(&name(), &later), []);
     }
 
     #[test]

@@ -5,22 +5,65 @@
 use std::collections::BTreeSet;
 
 use exo_index::name::PackName;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sqlx::{AnyConnection, Row as _};
 
 use crate::access::{Caller, Right};
 use crate::chance;
+use crate::deletion;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::membership;
 use crate::organisations;
+use crate::publish::admission;
 use crate::publish::declaration::{Declared, Publish};
 use crate::request;
 use crate::service::Service;
+use crate::stewardship;
 
-/// Entries that are listed at once.
+/// Entries that are listed at once, at most.
 const LISTED: i64 = 1000;
+
+/// Which part of a list is asked for, as an address says it.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Asked {
+    /// Where the part before ended.
+    #[serde(default)]
+    before: Option<String>,
+    #[serde(default)]
+    limit: Option<i64>,
+}
+
+impl Asked {
+    /// The newest so many entries, or those behind where a part ended.
+    pub(crate) fn of(before: Option<String>, most: usize) -> Self {
+        Self { before, limit: i64::try_from(most).ok() }
+    }
+
+    /// Where the part begins, as time and id of the entry before it, and how many entries it has.
+    fn part(&self) -> Result<(i64, String, i64), ApiError> {
+        let most = self.limit.unwrap_or(LISTED);
+        if !(1..=LISTED).contains(&most) {
+            return Err(ApiError::malformed(format!("`limit` is a number from 1 to {LISTED}")));
+        }
+        let Some(before) = &self.before else { return Ok((i64::MAX, String::new(), most)) };
+        let place = before.split_once('-').and_then(|(at, id)| Some((at.parse().ok()?, id)));
+        match place {
+            Some((at, id)) if id.bytes().all(|byte| byte.is_ascii_alphanumeric()) => Ok((at, id.to_owned(), most)),
+            Some(_) | None => Err(ApiError::malformed("`before` is no place in a list of the audit log")
+                .hint("give what the answer before says as `next`, or nothing to begin with the newest entry")),
+        }
+    }
+}
+
+/// A part of a list, the newest entry first.
+#[derive(Debug, Serialize)]
+pub(crate) struct Part {
+    pub(crate) events: Vec<Read>,
+    /// What to give as `before` for the part behind this one; nothing at the end.
+    pub(crate) next: Option<String>,
+}
 
 /// Something that is written down. The token and the address are those of the request that is being answered.
 #[derive(Debug, Clone)]
@@ -126,6 +169,8 @@ pub(crate) async fn note_refused(
 /// An entry as it is read.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Read {
+    #[serde(skip)]
+    pub(crate) id: String,
     pub(crate) at: i64,
     pub(crate) login: String,
     pub(crate) action: String,
@@ -144,6 +189,7 @@ impl Read {
         let said =
             |column: &str| Ok::<_, Failure>(Some(row.try_get::<String, _>(column)?).filter(|text| !text.is_empty()));
         Ok(Self {
+            id: row.try_get("id")?,
             at: row.try_get("at")?,
             login: row.try_get("login")?,
             action: row.try_get("action")?,
@@ -154,12 +200,6 @@ impl Read {
             address: said("address")?,
         })
     }
-}
-
-macro_rules! select {
-    ($rest:literal) => {
-        concat!("SELECT at, login, action, subject, version, detail, token, address FROM audit ", $rest)
-    };
 }
 
 /// Words of what is done to accounts and tokens, whose names packs and organisations may have too.
@@ -174,31 +214,71 @@ fn listed(words: &str) -> String {
     words.split(' ').map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// What was done to something that is not an account, newest first, as far as a condition on the actions goes. What bears the same name
-/// without being it must not count: anybody could fill the list with it.
-async fn of_subject(rows: &mut AnyConnection, subject: &str, actions: &str) -> Result<Vec<Read>, Failure> {
-    let query = format!(select!("WHERE subject = $1 AND action {} ORDER BY at DESC, id DESC LIMIT $2"), actions);
-    let found = sqlx::query(sqlx::AssertSqlSafe(query)).bind(subject.to_owned()).bind(LISTED).fetch_all(rows).await?;
-    found.iter().map(Read::of).collect()
+/// The part of a list that is asked for: entries with a word in a column, as far as a condition on the actions goes.
+async fn listed_by(
+    rows: &mut AnyConnection,
+    (column, word): (&'static str, &str),
+    actions: &str,
+    asked: &Asked,
+) -> Result<Part, ApiError> {
+    let (at, id, most) = asked.part()?;
+    let query = format!(
+        "SELECT id, at, login, action, subject, version, detail, token, address FROM audit WHERE {column} = $1{actions} \
+         AND (at < $2 OR (at = $3 AND id < $4)) ORDER BY at DESC, id DESC LIMIT $5"
+    );
+    let found = sqlx::query(sqlx::AssertSqlSafe(query)).bind(word.to_owned()).bind(at).bind(at).bind(id).bind(most + 1);
+    let mut events: Vec<Read> = found.fetch_all(rows).await?.iter().map(Read::of).collect::<Result<_, Failure>>()?;
+    let kept = usize::try_from(most).unwrap_or(usize::MAX);
+    let goes_on = events.len() > kept;
+    events.truncate(kept);
+    let next = events.last().filter(|_| goes_on).map(|last| format!("{}-{}", last.at, last.id));
+    Ok(Part { events, next })
 }
 
-/// What was done to a pack, for its owners.
+/// What was done to something that is not an account, as far as a condition on the actions goes. What bears the same name without being
+/// it must not count: anybody could fill the list with it.
+async fn of_subject(rows: &mut AnyConnection, subject: &str, actions: &str, asked: &Asked) -> Result<Part, ApiError> {
+    listed_by(rows, ("subject", subject), &format!(" AND action {actions}"), asked).await
+}
+
+/// What was done to a pack, for its owners and administrators; where it was deleted, for who owned it last.
 ///
 /// # Errors
-/// The caller does not own it.
-pub(crate) async fn of_pack(service: &Service, caller: &Caller, name: &PackName) -> Result<Vec<Read>, ApiError> {
+/// There is no such pack, the caller does not own it, or the part is none.
+pub(crate) async fn of_pack(
+    service: &Service,
+    caller: &Caller,
+    name: &PackName,
+    asked: &Asked,
+) -> Result<Part, ApiError> {
     caller.may(Right::Owners, name)?;
     let mut rows = service.registry.rows.acquire().await?;
-    caller.must_own(&mut rows, Right::Owners, name).await?;
+    let there = admission::exists(&mut rows, name).await?;
+    if !there && !deletion::is_gone(&mut rows, name).await? {
+        return Err(stewardship::no_pack(name));
+    }
+    let may = caller.must_own(&mut rows, Right::Owners, name).await;
+    match may {
+        Err(refused) if there => return Err(refused),
+        Err(_) if !deletion::owned(&mut rows, name, &caller.login).await? => {
+            return Err(deletion::nothing(&mut rows, name, None).await?);
+        }
+        Ok(()) | Err(_) => {}
+    }
     let others = listed(&format!("{OF_ACCOUNTS} {OF_ORGANISATIONS}"));
-    Ok(of_subject(&mut rows, name.as_str(), &format!("NOT IN ({others})")).await?)
+    of_subject(&mut rows, name.as_str(), &format!("NOT IN ({others})"), asked).await
 }
 
-/// What was done to an organisation, for its members and administrators.
+/// What was done to an organisation, for its members and for administrators of the registry, who answer for who has a scope.
 ///
 /// # Errors
-/// There is no such organisation, or the caller is none of these.
-pub(crate) async fn of_organisation(service: &Service, caller: &Caller, name: &str) -> Result<Vec<Read>, ApiError> {
+/// There is no such organisation, the caller is none of these, or the part is none.
+pub(crate) async fn of_organisation(
+    service: &Service,
+    caller: &Caller,
+    name: &str,
+    asked: &Asked,
+) -> Result<Part, ApiError> {
     caller.must_be_session()?;
     let mut rows = service.registry.rows.acquire().await?;
     if !organisations::exists(&mut rows, name).await? {
@@ -207,19 +287,15 @@ pub(crate) async fn of_organisation(service: &Service, caller: &Caller, name: &s
     if !caller.administrator && organisations::role(&mut rows, name, &caller.login).await?.is_none() {
         return Err(ApiError::forbidden(format!("`{}` is no member of the organisation `{name}`", caller.login)));
     }
-    Ok(of_subject(&mut rows, name, &format!("IN ({})", listed(OF_ORGANISATIONS))).await?)
+    of_subject(&mut rows, name, &format!("IN ({})", listed(OF_ORGANISATIONS)), asked).await
 }
 
-/// What the caller's account did, and what was done to it, newest first.
+/// What the caller's account did, and what was done to it.
 ///
 /// # Errors
-/// The caller is a token.
-pub(crate) async fn of_account(service: &Service, caller: &Caller, most: Option<usize>) -> Result<Vec<Read>, ApiError> {
+/// The caller is a token, or the part is none.
+pub(crate) async fn of_account(service: &Service, caller: &Caller, asked: &Asked) -> Result<Part, ApiError> {
     caller.must_be_session()?;
-    let found = sqlx::query(select!("WHERE login = $1 ORDER BY at DESC, id DESC LIMIT $2"))
-        .bind(caller.login.clone())
-        .bind(most.and_then(|most| i64::try_from(most).ok()).unwrap_or(LISTED))
-        .fetch_all(&service.registry.rows)
-        .await?;
-    Ok(found.iter().map(Read::of).collect::<Result<_, _>>()?)
+    let mut rows = service.registry.rows.acquire().await?;
+    listed_by(&mut rows, ("login", &caller.login), "", asked).await
 }

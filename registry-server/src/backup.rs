@@ -19,7 +19,7 @@ use crate::blobs::Blobs;
 use crate::configuration::{Backup, Restore};
 use crate::database::upgrade::VERSION;
 use crate::database::{self, Kind, Rows, Table};
-use crate::failure::{Failure, counted};
+use crate::failure::{Cause, Failure, counted};
 use crate::keys::{self, Keys};
 use crate::operations::reachable;
 use crate::registry::Registry;
@@ -31,7 +31,8 @@ const FORMAT: u32 = 1;
 const CONTENTS: &str = "backup.json";
 
 /// Tables of work under way and of counts that are soon over, and the one that says what the others look like.
-const PASSING: [&str; 5] = ["publishes", "publish_packs", "limits", "leases", "schema_version"];
+const PASSING: [&str; 7] =
+    ["publishes", "publish_packs", "checking_turns", "limits", "leases", "unsettled", "schema_version"];
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -154,17 +155,17 @@ pub(crate) async fn restore(arguments: &Restore) -> Result<(), Failure> {
         return Err(Failure::new(format!("the registry `{known}` is there already; restore into an empty one")));
     }
     for path in contents.files.keys().filter_map(|path| path.strip_prefix("files/")) {
-        blobs.put(path, fs::read(folder.join("files").join(path))?).await?;
+        blobs.put(path, read(folder, &format!("files/{path}"))?).await?;
     }
     let mut texts = Vec::new();
     // Backups of before there were second factors have neither the key that seals them nor their rows.
     let sealing = contents.files.contains_key(&format!("keys/{}", sealing::FILE)).then_some(sealing::FILE);
     for name in [keys::ROOT, keys::INDEX, keys::VERDICT].into_iter().chain(sealing) {
-        texts.push((name, fs::read_to_string(folder.join("keys").join(name))?));
+        texts.push((name, read_text(folder, &format!("keys/{name}"))?));
     }
     Keys::restore(&place.data, &texts)?;
     for table in kept().filter(|table| contents.files.contains_key(&rows_of(table))) {
-        let lines = fs::read_to_string(folder.join(rows_of(&table)))?;
+        let lines = read_text(folder, &rows_of(&table))?;
         write_table(&mut turn, &table, &lines, contents.schema < VERSION).await?;
     }
     turn.commit().await?;
@@ -178,12 +179,28 @@ pub(crate) async fn restore(arguments: &Restore) -> Result<(), Failure> {
     Ok(())
 }
 
+/// That a file of the backup is of no use.
+fn unsound(path: &str, why: &str) -> Failure {
+    Failure::new(format!(
+        "`{path}` of the backup is not as it was written: {why}; copy the backup again as a whole, or take another one"
+    ))
+}
+
+/// A file of the backup.
+fn read(folder: &Path, path: &str) -> Result<Vec<u8>, Failure> {
+    fs::read(folder.join(path)).map_err(|error| unsound(path, &error.to_string()))
+}
+
+fn read_text(folder: &Path, path: &str) -> Result<String, Failure> {
+    String::from_utf8(read(folder, path)?).map_err(|error| unsound(path, &error.to_string()))
+}
+
 /// The list of contents, after everything was compared with it.
 fn contents(folder: &Path) -> Result<Contents, Failure> {
     let Ok(text) = fs::read(folder.join(CONTENTS)) else {
         return Err(Failure::new(format!("`{}` is no finished backup: it has no {CONTENTS}", folder.display())));
     };
-    let contents: Contents = serde_json::from_slice(&text)?;
+    let contents: Contents = serde_json::from_slice(&text).map_err(|error| unsound(CONTENTS, &error.to_string()))?;
     if contents.format != FORMAT {
         return Err(Failure::new(format!(
             "the backup has format {}, and this program knows {FORMAT}",
@@ -199,8 +216,8 @@ fn contents(folder: &Path) -> Result<Contents, Failure> {
     for (path, digest) in &contents.files {
         // The list itself may have been changed, so no path of it leads out of the folder.
         let inside = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
-        if !inside || Sha256::of(&fs::read(folder.join(path))?) != *digest {
-            return Err(Failure::new(format!("`{path}` of the backup is not as it was written")));
+        if !inside || Sha256::of(&read(folder, path)?) != *digest {
+            return Err(unsound(path, "it has another digest than when it was written"));
         }
     }
     Ok(contents)
@@ -213,15 +230,16 @@ async fn write_table(turn: &mut Rows, table: &Table, lines: &str, earlier: bool)
     let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
     let places: Vec<String> = (1..=names.len()).map(|place| format!("${place}")).collect();
     let statement = format!("INSERT INTO {} ({}) VALUES ({})", table.name, names.join(", "), places.join(", "));
-    for line in lines.lines() {
-        let mut values: Vec<Value> = serde_json::from_str(line)?;
+    for (number, line) in lines.lines().enumerate() {
+        let wrong = |why: String| unsound(&rows_of(table), &format!("line {}: {why}", number + 1));
+        let mut values: Vec<Value> = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         if earlier {
             let added = table.columns.iter().skip(values.len());
             let empty: Vec<Value> = added.map(|(_, kind)| kind.empty()).collect();
             values.extend(empty);
         }
         if values.len() != names.len() {
-            return Err(Failure::new(format!("`{}` has a line of {} values", rows_of(table), values.len())));
+            return Err(wrong(format!("it has {} values instead of {}", values.len(), names.len())));
         }
         let mut query = sqlx::query(sqlx::AssertSqlSafe(statement.clone()));
         for (value, (_, kind)) in values.iter().zip(&table.columns) {
@@ -230,7 +248,10 @@ async fn write_table(turn: &mut Rows, table: &Table, lines: &str, earlier: bool)
                 Kind::Integer => query.bind(value.as_i64().unwrap_or_default()),
             };
         }
-        query.execute(&mut **turn).await?;
+        query.execute(&mut **turn).await.map_err(|error| match Failure::from(error) {
+            failure if failure.cause == Cause::Inner => wrong(failure.message),
+            failure => failure,
+        })?;
     }
     Ok(())
 }

@@ -28,6 +28,9 @@ pub(crate) struct Checker {
 
 impl Checker {
     /// Asks the program.
+    ///
+    /// # Errors
+    /// It cannot be started, or is none that checks packs.
     pub(crate) async fn of(exo: &Path) -> Result<Self, Failure> {
         let child = tokio::process::Command::new(exo)
             .arg("__checker")
@@ -37,9 +40,19 @@ impl Checker {
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .output();
-        let wrong = |why: String| Failure::new(format!("`{}` does not say which checker it is: {why}", exo.display()));
-        let ended = tokio::time::timeout(TIME, child).await.map_err(|_| wrong("it does not end".to_owned()))??;
-        serde_json::from_slice(&ended.stdout).map_err(|error| wrong(error.to_string()))
+        let wrong = |why: String| {
+            Failure::new(format!(
+                "`{}` is no program that checks packs: asked which checker it is, {why}; name the `exo` of this release with --exo",
+                exo.display()
+            ))
+        };
+        let ended = tokio::time::timeout(TIME, child).await;
+        let ended = ended.map_err(|_| wrong(format!("it does not end in {} seconds", TIME.as_secs())))?;
+        let ended = ended.map_err(|error| wrong(format!("it cannot be started ({error})")))?;
+        match ended.stdout.trim_ascii() {
+            [] => Err(wrong(format!("it says nothing ({})", ended.status))),
+            said => serde_json::from_slice(said).map_err(|error| wrong(format!("its answer cannot be read ({error})"))),
+        }
     }
 }
 
@@ -72,17 +85,30 @@ pub(crate) struct Known {
     pub(crate) checker: Checker,
     /// When it was looked at, in seconds since 1970.
     pub(crate) at: i64,
-    /// A word of [`Outcome`].
+    /// A word of [`Outcome`], or [`UNSETTLED`].
     pub(crate) outcome: String,
-    /// What changed, or why it is refused, a line for each; empty for one that verifies.
+    /// What changed, or why it is refused or not settled, a line for each; empty for one that verifies.
     pub(crate) detail: String,
+    /// When it is tried again, where nothing is settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) again: Option<i64>,
 }
+
+/// What is said of a version on which a checker came to no answer.
+pub(crate) const UNSETTLED: &str = "unsettled";
+
+/// The pause after the first try that settled nothing, and the longest one, in seconds; each is twice as long as the one before.
+const FIRST_PAUSE: i64 = 600;
+const LONGEST_PAUSE: i64 = 7 * 86_400;
 
 /// All that is known of a pack's versions, the latest first.
 pub(crate) async fn of_pack(rows: &mut AnyConnection, name: &PackName) -> Result<Vec<Known>, Failure> {
     let found = sqlx::query(
-        "SELECT version, exo, checker, solver, at, outcome, detail FROM compatibility WHERE name = $1 ORDER BY at DESC, version DESC",
+        "SELECT version, exo, checker, solver, at, outcome, detail, 0 AS again FROM compatibility WHERE name = $1 \
+         UNION ALL SELECT version, exo, checker, solver, at, 'unsettled', detail, again FROM unsettled WHERE name = $2 \
+         ORDER BY at DESC, version DESC",
     )
+    .bind(name.as_str().to_owned())
     .bind(name.as_str().to_owned())
     .fetch_all(rows)
     .await?;
@@ -92,25 +118,34 @@ pub(crate) async fn of_pack(rows: &mut AnyConnection, name: &PackName) -> Result
 fn known(row: &AnyRow) -> Result<Known, Failure> {
     let checker =
         Checker { exo: row.try_get("exo")?, checker: row.try_get("checker")?, solver: row.try_get("solver")? };
+    let outcome: String = row.try_get("outcome")?;
+    let again = (outcome == UNSETTLED).then(|| row.try_get("again")).transpose()?;
     Ok(Known {
         version: row.try_get("version")?,
         checker,
         at: row.try_get("at")?,
-        outcome: row.try_get("outcome")?,
+        outcome,
         detail: row.try_get("detail")?,
+        again,
     })
 }
 
-/// The versions that a checker has not looked at, the latest first.
-pub(crate) async fn pending(rows: &AnyPool, checker: &Checker) -> Result<Vec<(PackName, Version)>, Failure> {
+/// The versions that a checker has not settled, the latest first, without those that are tried again only later.
+pub(crate) async fn pending(rows: &AnyPool, checker: &Checker, now: i64) -> Result<Vec<(PackName, Version)>, Failure> {
     let found = sqlx::query(
         "SELECT name, version FROM versions WHERE NOT EXISTS (SELECT 1 FROM compatibility AS known WHERE known.name = versions.name \
          AND known.version = versions.version AND known.exo = $1 AND known.checker = $2 AND known.solver = $3) \
+         AND NOT EXISTS (SELECT 1 FROM unsettled AS open WHERE open.name = versions.name AND open.version = versions.version \
+         AND open.exo = $4 AND open.checker = $5 AND open.solver = $6 AND open.again > $7) \
          ORDER BY published DESC",
     )
     .bind(checker.exo.clone())
     .bind(checker.checker.clone())
     .bind(checker.solver.clone())
+    .bind(checker.exo.clone())
+    .bind(checker.checker.clone())
+    .bind(checker.solver.clone())
+    .bind(now)
     .fetch_all(rows)
     .await?;
     let place = |row: &AnyRow| {
@@ -143,5 +178,85 @@ pub(crate) async fn keep(
     .bind(detail.to_owned())
     .execute(rows)
     .await?;
+    settled(rows, (name, version), checker).await
+}
+
+/// Forgets that a checker came to no answer before.
+async fn settled(rows: &AnyPool, (name, version): (&PackName, &Version), checker: &Checker) -> Result<(), Failure> {
+    sqlx::query("DELETE FROM unsettled WHERE name = $1 AND version = $2 AND exo = $3 AND checker = $4 AND solver = $5")
+        .bind(name.as_str().to_owned())
+        .bind(version.to_string())
+        .bind(checker.exo.clone())
+        .bind(checker.checker.clone())
+        .bind(checker.solver.clone())
+        .execute(rows)
+        .await?;
     Ok(())
+}
+
+/// Keeps that a checker came to no answer on a version, unless that was deleted meanwhile, and when it is tried again.
+pub(crate) async fn put_off(
+    rows: &AnyPool,
+    (name, version): (&PackName, &Version),
+    checker: &Checker,
+    at: i64,
+    detail: &str,
+) -> Result<(), Failure> {
+    let mut rows = rows.begin().await?;
+    let found = sqlx::query(
+        "INSERT INTO unsettled (name, version, exo, checker, solver, at, tries, again, detail) \
+         SELECT name, version, $3, $4, $5, $6, 1, 0, $7 FROM versions WHERE name = $1 AND version = $2 \
+         ON CONFLICT (name, version, exo, checker, solver) \
+         DO UPDATE SET at = excluded.at, tries = unsettled.tries + 1, detail = excluded.detail RETURNING tries",
+    )
+    .bind(name.as_str().to_owned())
+    .bind(version.to_string())
+    .bind(checker.exo.clone())
+    .bind(checker.checker.clone())
+    .bind(checker.solver.clone())
+    .bind(at)
+    .bind(detail.to_owned())
+    .fetch_optional(&mut *rows)
+    .await?;
+    let Some(row) = found else { return Ok(()) };
+    sqlx::query(
+        "UPDATE unsettled SET again = $1 WHERE name = $2 AND version = $3 AND exo = $4 AND checker = $5 AND solver = $6",
+    )
+    .bind(at + pause(row.try_get("tries")?))
+    .bind(name.as_str().to_owned())
+    .bind(version.to_string())
+    .bind(checker.exo.clone())
+    .bind(checker.checker.clone())
+    .bind(checker.solver.clone())
+    .execute(&mut *rows)
+    .await?;
+    Ok(rows.commit().await?)
+}
+
+/// How long nothing is tried after so many tries, in seconds.
+fn pause(tries: i64) -> i64 {
+    let doubled = tries.clamp(1, 20) - 1;
+    (FIRST_PAUSE << doubled).min(LONGEST_PAUSE)
+}
+
+/// Takes back what the first release wrote down as refusals though a limit was reached: such versions are looked at again.
+pub(crate) async fn forget_limits(rows: &AnyPool) -> Result<(), Failure> {
+    sqlx::query(
+        "DELETE FROM compatibility WHERE outcome = 'refused' AND (detail LIKE 'it did not verify within %' \
+         OR detail LIKE 'the checker was ended by its limits%' OR detail LIKE '%evaluation exceeded the limit on %')",
+    )
+    .execute(rows)
+    .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_have_an_end() {
+        let pauses: Vec<i64> = [1, 2, 3, 10, 11, 12, i64::MAX].map(pause).into();
+        assert_eq!(pauses, [600, 1200, 2400, 307_200, 604_800, 604_800, 604_800]);
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     User(User),
     /// Tell whether everything the registry needs is there
-    Doctor(Place),
+    Doctor(Doctor),
     /// Recompute every hash and signature from the latest pointer down, and compare database, files and served log
     VerifyAll(Place),
     /// Write the static registry (all of /v1) into a folder
@@ -76,9 +76,22 @@ pub(crate) struct Serve {
     /// What one address may read in a minute without a token, of the API and of the pages, where a search counts three times; 0 for no end
     #[arg(long, env = "EXO_REGISTRY_ANONYMOUS_LIMIT", value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(i64).range(0..))]
     pub(crate) anonymous_limit: i64,
+    /// How many seconds all packs of one publish together may take to be verified
+    #[arg(long, env = "EXO_REGISTRY_PUBLISH_TIME", value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) publish_time: u64,
     /// Believe the last address of `X-Forwarded-For`, which limits count by; only behind a proxy that sets it
     #[arg(long, env = "EXO_REGISTRY_BEHIND_PROXY")]
     pub(crate) behind_proxy: bool,
+}
+
+/// What to look at.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The `exo` program that checks packs; the one beside this program when left out
+    #[arg(long, env = "EXO_REGISTRY_EXO")]
+    pub(crate) exo: Option<PathBuf>,
 }
 
 /// How to set up.

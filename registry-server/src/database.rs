@@ -151,17 +151,17 @@ pub(crate) async fn open_passing(url: Option<&str>, data: &Path) -> Result<AnyPo
 pub(crate) async fn open(url: Option<&str>, data: &Path) -> Result<AnyPool, Failure> {
     let pool = connect(url, data, Lasting::Forever).await?;
     upgrade::upgrade(&pool, url.is_none_or(|url| url.starts_with("sqlite:"))).await?;
-    for statement in SCHEMA.split(";\n").map(str::trim).filter(|statement| !statement.is_empty()) {
-        execute(&pool, statement).await?;
-    }
+    execute(&pool, SCHEMA).await?;
     Ok(pool)
 }
 
-/// Makes a table or an index. Two replicas may make the same one at the same time; then one of them finds it made.
-async fn execute(pool: &AnyPool, statement: &'static str) -> Result<(), Failure> {
-    if sqlx::query(statement).execute(pool).await.is_err() {
+/// Makes tables and indexes in one exchange with the database: this is most of what a start asks of it. Two replicas may make the same
+/// ones at the same time; then one of them finds them made.
+async fn execute(pool: &AnyPool, statements: &'static str) -> Result<(), Failure> {
+    // In no transaction of our own: SQLite does not wait for a writer where a transaction that has read comes to write.
+    if sqlx::raw_sql(statements).execute(pool).await.is_err() {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        sqlx::query(statement).execute(pool).await?;
+        sqlx::raw_sql(statements).execute(pool).await?;
     }
     Ok(())
 }

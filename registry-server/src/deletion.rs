@@ -212,6 +212,7 @@ async fn erase(
         "DELETE FROM versions WHERE name = $1 AND version = $2",
         "DELETE FROM findings WHERE name = $1 AND version = $2",
         "DELETE FROM compatibility WHERE name = $1 AND version = $2",
+        "DELETE FROM unsettled WHERE name = $1 AND version = $2",
         "DELETE FROM dependencies WHERE name = $1 AND version = $2",
         "DELETE FROM downloads WHERE name = $1 AND version = $2",
     ] {
@@ -222,7 +223,11 @@ async fn erase(
         Some(newest) => show(&mut turn, name, &newest).await?,
         None => {
             bury(&mut turn, name, "", "", (login, reason)).await?;
-            for statement in ["DELETE FROM packs WHERE name = $1", "DELETE FROM owners WHERE name = $1"] {
+            for statement in [
+                "INSERT INTO former_owners (name, login) SELECT name, login FROM owners WHERE name = $1",
+                "DELETE FROM packs WHERE name = $1",
+                "DELETE FROM owners WHERE name = $1",
+            ] {
                 sqlx::query(statement).bind(name.as_str().to_owned()).execute(&mut *turn).await?;
             }
         }
@@ -336,6 +341,16 @@ pub(crate) async fn of_pack(rows: &mut AnyConnection, name: &PackName) -> Result
 pub(crate) async fn is_gone(rows: &mut AnyConnection, name: &PackName) -> Result<bool, Failure> {
     let found = sqlx::query("SELECT name FROM tombstones WHERE name = $1 AND version = ''");
     Ok(found.bind(name.as_str().to_owned()).fetch_optional(rows).await?.is_some())
+}
+
+/// Whether an account owned a pack when that was deleted.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn owned(rows: &mut AnyConnection, name: &PackName, login: &str) -> Result<bool, Failure> {
+    let found = sqlx::query("SELECT login FROM former_owners WHERE name = $1 AND login = $2");
+    let found = found.bind(name.as_str().to_owned()).bind(login.to_owned()).fetch_optional(rows).await?;
+    Ok(found.is_some())
 }
 
 /// That there is no such pack, or version of it, with the reason where it was deleted.

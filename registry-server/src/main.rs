@@ -22,11 +22,13 @@ mod deletion;
 mod difference;
 mod error;
 mod failure;
+mod heap;
 mod index;
 mod kept;
 mod keys;
 mod leases;
 mod limits;
+mod lost_rows;
 mod membership;
 mod metrics;
 mod mirror;
@@ -63,6 +65,7 @@ use configuration::{Command, CommandLine};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    heap::set_up();
     let line = CommandLine::parse();
     keep_private(&line.command);
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn"));
@@ -105,7 +108,7 @@ async fn run(command: &Command) -> Result<(), Failure> {
         Command::Serve(arguments) => service::serve(arguments).await,
         Command::Init(arguments) => operations::init(arguments).await,
         Command::User(command) => operations::user(command).await,
-        Command::Doctor(place) => operations::doctor(place).await,
+        Command::Doctor(arguments) => operations::doctor(arguments).await,
         Command::VerifyAll(place) => operations::verify_all(place).await,
         Command::ExportStatic(arguments) => operations::export_static(arguments).await,
         Command::Mirror(arguments) => mirror::mirror(arguments).await,

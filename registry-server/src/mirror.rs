@@ -23,6 +23,9 @@ use crate::failure::{Failure, counted};
 use crate::static_folder::StaticFolder;
 use upstream::Upstream;
 
+/// How a mirror begins to say who it is, so that what it copies is not counted as downloads.
+pub(crate) const AGENT: &str = "exo-registry/";
+
 /// The file by which a folder is held; it is no part of what is served.
 const LOCK: &str = ".exo-mirror";
 

@@ -23,15 +23,18 @@ use crate::access;
 use crate::accounts::{self, Refused};
 use crate::audit;
 use crate::chance;
-use crate::configuration::{Export, Init, Place, Purge, User};
+use crate::compatibility::Checker;
+use crate::configuration::{Doctor, Export, Init, Place, Purge, User};
 use crate::database;
 use crate::deletion;
 use crate::failure::{Failure, counted};
 use crate::index;
+use crate::lost_rows;
 use crate::quarantine;
 use crate::registry::Registry;
 use crate::second_factor;
 use crate::served_log;
+use crate::service::checking_program;
 use crate::static_folder::StaticFolder;
 
 /// Sets up a registry.
@@ -166,8 +169,8 @@ pub(crate) async fn purge(arguments: &Purge) -> Result<(), Failure> {
 }
 
 /// Tells what works.
-pub(crate) async fn doctor(place: &Place) -> Result<(), Failure> {
-    let registry = Registry::examine(place).await?;
+pub(crate) async fn doctor(arguments: &Doctor) -> Result<(), Failure> {
+    let registry = Registry::examine(&arguments.place).await?;
     say!("database: ok");
     say!("keys and root: ok");
     let probe = format!("waiting/doctor-{}", chance::id()?);
@@ -182,6 +185,11 @@ pub(crate) async fn doctor(place: &Place) -> Result<(), Failure> {
     is_signed(&note, &registry.root().await?)?;
     served_log::check_root(&registry, &pointer).await?;
     say!("log as served: ok");
+    let stones = lost_rows::check(&registry).await?;
+    say!("versions and {} as the log has them: ok", counted(stones, "tombstone"));
+    let exo = checking_program(arguments.exo.as_ref())?;
+    let checker = Checker::of(&exo).await?;
+    say!("checker: ok (exo {}, {})", checker.exo, checker.solver);
     say!(
         "pointer: version {}, log of {}, expires in {}",
         pointer.version,
@@ -255,6 +263,7 @@ pub(crate) async fn verify_all(place: &Place) -> Result<(), Failure> {
     let root = registry.root().await?;
     let (note, pointer) = served_log::pointer(&registry).await?;
     is_signed(&note, &root)?;
+    lost_rows::check(&registry).await?;
     let mut leaves = leaves(&registry).await?;
     // A server that runs meanwhile may have added some.
     leaves.truncate(usize::try_from(pointer.log_size).unwrap_or(usize::MAX));

@@ -6,6 +6,7 @@ mod events;
 pub(crate) mod format;
 mod guarding;
 mod listing;
+mod log;
 mod markdown;
 mod organisation;
 mod pack;
@@ -87,6 +88,7 @@ pub(crate) fn routes(service: &Service) -> Router<Service> {
         .route("/reports", get(guarding::list))
         .route("/reports/close", post(guarding::close))
         .route("/reports/quarantine", post(guarding::hold))
+        .route("/audit", get(log::show))
         .route("/static/style.css", get(|| async { kept("text/css; charset=utf-8", STYLE) }))
         .route("/static/icon.svg", get(|| async { kept("image/svg+xml", ICON) }))
         .fallback(nowhere)

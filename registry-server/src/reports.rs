@@ -9,6 +9,7 @@ use sqlx::{AnyConnection, Row as _};
 use crate::access::Caller;
 use crate::audit;
 use crate::chance;
+use crate::deletion;
 use crate::error::ApiError;
 use crate::limits::{self, Kind};
 use crate::service::Service;
@@ -53,6 +54,8 @@ pub(crate) struct Report {
     pub(crate) at: i64,
     /// Who closed it.
     pub(crate) closed_by: Option<String>,
+    /// Whether what it is about was deleted since.
+    pub(crate) deleted: bool,
 }
 
 /// Keeps a report; gives its id.
@@ -78,7 +81,8 @@ pub(crate) async fn make(
     }
     let version = new.version.filter(|version| !version.is_empty());
     let version = version.map(|text| Version::parse(&text)).transpose();
-    let version = version.map_err(|error| ApiError::malformed(error.message))?.map(|version| version.to_string());
+    let number = version.map_err(|error| ApiError::malformed(error.message))?;
+    let version = number.as_ref().map(ToString::to_string);
     let pool = &service.registry.rows;
     limits::of_account(pool, Kind::Reports, &caller.login).await?;
     let mut rows = pool.acquire().await?;
@@ -89,8 +93,8 @@ pub(crate) async fn make(
         .fetch_optional(&mut *rows)
         .await?;
     if found.is_none() {
-        let what = version.map_or_else(|| format!("`{name}`"), |version| format!("`{name} {version}`"));
-        return Err(ApiError::absent(format!("there is no pack {what}")));
+        let whole = deletion::is_gone(&mut rows, name).await?;
+        return Err(deletion::nothing(&mut rows, name, number.filter(|_| !whole).as_ref()).await?);
     }
     let open: i64 = sqlx::query("SELECT COUNT(*) AS n FROM reports WHERE login = $1 AND closed_by = ''")
         .bind(caller.login.clone())
@@ -125,7 +129,8 @@ pub(crate) async fn make(
 /// The caller is no administrator.
 pub(crate) async fn list(rows: &mut AnyConnection, caller: &Caller) -> Result<Vec<Report>, ApiError> {
     caller.must_administer(None)?;
-    let query = "SELECT id, name, version, login, kind, text, at, closed_by FROM reports \
+    let query = "SELECT id, name, version, login, kind, text, at, closed_by, CASE WHEN EXISTS (SELECT 1 FROM tombstones AS t \
+                 WHERE t.name = reports.name AND t.version IN ('', reports.version)) THEN 1 ELSE 0 END AS deleted FROM reports \
                  ORDER BY CASE WHEN closed_by = '' THEN 0 ELSE 1 END, at DESC, id LIMIT $1";
     let mut reports = Vec::new();
     for row in sqlx::query(query).bind(LISTED).fetch_all(rows).await? {
@@ -139,6 +144,7 @@ pub(crate) async fn list(rows: &mut AnyConnection, caller: &Caller) -> Result<Ve
             text: row.try_get("text")?,
             at: row.try_get("at")?,
             closed_by: (!closed_by.is_empty()).then_some(closed_by),
+            deleted: row.try_get::<i64, _>("deleted")? == 1,
         });
     }
     Ok(reports)

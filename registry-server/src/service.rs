@@ -1,7 +1,7 @@
 //! The running server: what handlers share, the routes, the work in the background, and how it ends.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use tower_http::timeout::TimeoutLayer;
 
 use crate::accounts;
 use crate::api;
+use crate::compatibility::Checker;
 use crate::configuration::Serve;
 use crate::connections;
 use crate::failure::Failure;
@@ -70,6 +71,8 @@ pub(crate) struct Service {
     pub(crate) behind_proxy: bool,
     /// What an address may ask for in a minute without saying who it is; 0 for no end.
     pub(crate) most_anonymous: i64,
+    /// How long all packs of one publish together may take to be verified.
+    pub(crate) publish_time: Duration,
     /// What addresses asked for.
     pub(crate) visits: Visits,
     /// Told when a publish waits for the worker.
@@ -102,10 +105,31 @@ fn measures() -> Result<(IntCounterVec, HistogramVec), prometheus::Error> {
     Ok((counters, durations))
 }
 
-/// The `exo` beside this program.
-fn exo_beside() -> Result<PathBuf, Failure> {
+/// The program that checks packs: the one that was named, or the `exo` beside this program.
+///
+/// # Errors
+/// It is not known where this program is.
+pub(crate) fn checking_program(named: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+    if let Some(named) = named {
+        return Ok(named.clone());
+    }
     let own = std::env::current_exe()?;
     Ok(own.parent().map(|folder| folder.join("exo")).unwrap_or_else(|| PathBuf::from("exo")))
+}
+
+/// The registry and the packs that come with its checker. Most of a start is waiting for these, which have nothing to do with each
+/// other; only where there is no registry nothing is set up before it is known that the program checks packs.
+async fn parts(arguments: &Serve, exo: &Path) -> Result<(Registry, Bundled), Failure> {
+    let place = &arguments.place;
+    if !place.data.join("keys").is_dir() {
+        Checker::of(exo).await?;
+        std::fs::create_dir_all(&place.data)?;
+    }
+    let registry = Registry::open(place, arguments.origin.as_deref());
+    let (registry, checker, bundled) = tokio::join!(registry, Checker::of(exo), Bundled::of(exo, &place.data));
+    // What cannot check would refuse every pack, or let in every one: that is told first.
+    checker?;
+    Ok((registry?, bundled?))
 }
 
 /// Serves until the process is told to end.
@@ -113,13 +137,10 @@ fn exo_beside() -> Result<PathBuf, Failure> {
 /// # Errors
 /// The registry cannot be opened or the address not be had.
 pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
-    let registry = Registry::open(&arguments.place, arguments.origin.as_deref()).await?;
-    let exo = match &arguments.exo {
-        Some(exo) => exo.clone(),
-        None => exo_beside()?,
-    };
+    let exo = checking_program(arguments.exo.as_ref())?;
     let (counters, durations) = measures().map_err(|error| Failure::new(format!("metrics: {error}")))?;
-    let bundled = Arc::new(Bundled::of(&exo, &registry.data).await?);
+    let (registry, bundled) = parts(arguments, &exo).await?;
+    let bundled = Arc::new(bundled);
     let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
     let (turns, waiting) = turns::turns();
     let service = Service {
@@ -135,6 +156,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         open_sign_up,
         behind_proxy,
         most_anonymous: arguments.anonymous_limit,
+        publish_time: Duration::from_secs(arguments.publish_time),
         visits: Visits::default(),
         wake: Arc::default(),
         counters,

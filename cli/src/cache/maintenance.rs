@@ -53,6 +53,11 @@ pub(crate) fn size(cache: &Cache) -> Outcome<Size> {
         size.verdicts += 1;
         size.bytes += fs::metadata(path).map_or(0, |data| data.len());
     }
+    size.bytes += entries(&cache.settled())?
+        .iter()
+        .filter_map(|path| fs::metadata(path).ok())
+        .map(|data| data.len())
+        .sum::<u64>();
     Ok(size)
 }
 
@@ -75,7 +80,8 @@ fn age(path: &Path) -> Duration {
 /// Removes what has not been used for `older_than`. Returns the number of removed entries.
 pub(crate) fn prune(cache: &Cache, older_than: Duration) -> Outcome<usize> {
     let mut removed = 0;
-    for path in entries(&cache.trees())?.into_iter().chain(entries(&cache.verdicts())?) {
+    let settled = entries(&cache.settled())?;
+    for path in entries(&cache.trees())?.into_iter().chain(entries(&cache.verdicts())?).chain(settled) {
         let (marker, limit) = if is_temporary(&path) {
             (path.clone(), ABANDONED)
         } else if path.is_dir() {

@@ -27,6 +27,21 @@ pub(super) fn holds(tree: &Path, folder: &Path, files: &BTreeMap<String, FileDig
     text == stamp(folder, files, made).unwrap_or_default() && !files.is_empty()
 }
 
+/// What the stamp says, where every file is as it was when it was made.
+pub(super) fn text(tree: &Path, folder: &Path, files: &BTreeMap<String, FileDigest>) -> Option<String> {
+    holds(tree, folder, files).then(|| std::fs::read_to_string(tree.join(STAMP)).ok()).flatten()
+}
+
+/// Whether the files look as a stamp that once held says.
+pub(super) fn describes(text: &str, folder: &Path) -> bool {
+    let as_said = |line: &str| {
+        let (said, path) = line.rsplit_once(' ')?;
+        let data = std::fs::symlink_metadata(folder.join(path)).ok().filter(Metadata::is_file)?;
+        Some(look(&data)?.1 == said)
+    };
+    !text.is_empty() && text.lines().all(|line| as_said(line).unwrap_or(false))
+}
+
 /// Notes how the files look now, all of which have just been hashed. A cache that cannot be written is still good to read from.
 pub(super) fn make(tree: &Path, folder: &Path, files: &BTreeMap<String, FileDigest>) {
     if let Some(text) = stamp(folder, files, SystemTime::now()) {

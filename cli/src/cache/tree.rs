@@ -104,6 +104,17 @@ impl Tree {
         Ok(())
     }
 
+    /// How the files look that [`Tree::check`] has just found as they were; `None` where their times say nothing yet.
+    pub(crate) fn look(folder: &Path, digest: &Blake3) -> Option<String> {
+        let tree = Tree::open(folder, digest).ok().flatten()?;
+        stamp::text(folder, &folder.join(FILES), &tree.files)
+    }
+
+    /// Whether the files of a tree look so still.
+    pub(crate) fn looks(folder: &Path, look: &str) -> bool {
+        stamp::describes(look, &folder.join(FILES))
+    }
+
     /// The bytes of a file, checked; `None` when the tree has no such file.
     pub(crate) fn read(&self, path: &str) -> Outcome<Option<Vec<u8>>> {
         let Some(expected) = self.files.get(path) else {

@@ -13,35 +13,56 @@ use crate::commands::ready;
 use crate::failure::{Exit, Failure, Outcome, count};
 use crate::filesystem;
 use crate::install::Installed;
+use crate::install::settled::Question;
 use crate::install::standing::{self, Ask};
+use crate::install::summary::Summary;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
 pub(super) fn run(arguments: &Install, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
-    let (installed, proved) = match &arguments.bundle {
-        Some(file) => from_bundle(file, settings, terminal).map(|(installed, proved)| (installed, Some(proved)))?,
-        None => {
-            let (project, installed) = ready::installed(settings, terminal)?;
-            standing::warn(settings, terminal, &project, &installed.plan.lock, Ask::Registries);
-            (installed, None)
+    match &arguments.bundle {
+        Some(file) => {
+            let (installed, proved) = from_bundle(file, settings, terminal)?;
+            installed.plan.check_trees(settings)?;
+            tell(&installed.summary, Some(&proved), terminal);
         }
-    };
+        None => tell(&as_locked(settings, terminal)?, None, terminal),
+    }
+    Ok(Exit::Done)
+}
+
+/// Installs what the project needs; where nothing has changed since the last time, only looks at the files of the packs.
+fn as_locked(settings: &Settings, terminal: &Terminal) -> Outcome<Summary> {
+    let cache = Cache::open(settings)?;
+    let question = Question::of(settings, &cache);
+    if let Some(summary) = question.as_ref().and_then(Question::answer) {
+        return Ok(summary);
+    }
+    let (project, installed) = ready::installed(settings, terminal)?;
+    let warned = standing::warn(settings, terminal, &project, &installed.plan.lock, Ask::Registries);
     installed.plan.check_trees(settings)?;
-    for skipped in installed.summary.skipped() {
+    // What decides may have changed while the packs were installed, by this very command too.
+    if let Some(question) = Question::of(settings, &cache).filter(|now| !warned && question.as_ref() == Some(now)) {
+        question.keep(&installed);
+    }
+    Ok(installed.summary)
+}
+
+fn tell(summary: &Summary, proved: Option<&Proved>, terminal: &Terminal) {
+    for skipped in summary.skipped() {
         terminal.detail(&skipped);
     }
     terminal.answer(
-        || installed.summary.text(),
+        || summary.text(),
         || {
-            let mut json = installed.summary.json();
-            if let (Some(object), Some(proved)) = (json.as_object_mut(), &proved) {
+            let mut json = summary.json();
+            if let (Some(object), Some(proved)) = (json.as_object_mut(), proved) {
                 object.insert("bundle".into(), proved.json());
             }
             json
         },
     );
-    Ok(Exit::Done)
 }
 
 /// Installs without a network. A project's own lockfile decides; one without takes that of the bundle.

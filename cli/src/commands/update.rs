@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use exo_compiler::diagnostic::codes;
+use exo_index::calendar;
 use exo_index::lockfile::{LOCK_FILE, LockedSource, Lockfile};
 use exo_index::name::PackName;
 use exo_index::version::Version;
@@ -22,6 +23,9 @@ use crate::terminal::Terminal;
 pub(super) fn run(arguments: &Update, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     settings.may_change_lock("exo update")?;
     let (held, mut project) = Project::hold(settings, terminal)?;
+    if let Some(time) = &arguments.as_of {
+        project.manifest.policy.as_of = Some(as_of(time)?);
+    }
     let before = project.lock.clone();
     let moved = moved(arguments, &project)?;
     if let Some(lock) = &mut project.lock {
@@ -80,6 +84,12 @@ pub(super) fn lock(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
         || json!({ "changes": changes, "written": written }),
     );
     Ok(Exit::Done)
+}
+
+/// The time of `--as-of`.
+fn as_of(text: &str) -> Outcome<u64> {
+    let seconds = calendar::parse(text).map_err(|message| Failure::usage(format!("--as-of: {message}")))?;
+    u64::try_from(seconds).map_err(|_| Failure::usage(format!("--as-of: `{text}` is before there were packs")))
 }
 
 /// The packs that may move: those named, or all.

@@ -140,16 +140,17 @@ impl Standing {
     }
 }
 
-/// Warns of locked versions that something is said against. That nothing can be asked is no reason to stop.
-pub(crate) fn warn(settings: &Settings, terminal: &Terminal, project: &Project, lock: &Lockfile, ask: Ask) {
+/// Warns of locked versions that something is said against, and says whether there was anything to say. That nothing can be asked is
+/// no reason to stop.
+pub(crate) fn warn(settings: &Settings, terminal: &Terminal, project: &Project, lock: &Lockfile, ask: Ask) -> bool {
     let ask = if settings.offline { Ask::Memory } else { ask };
     let said = standings(settings, terminal, project, lock, ask).or_else(|failed| {
         terminal.warning(&format!("what registries say of the locked packs by now is not known: {}", failed.message));
         standings(settings, terminal, project, lock, Ask::Memory)
     });
-    for line in said.iter().flatten().flat_map(Standing::warnings) {
-        terminal.warning(&line);
-    }
+    let lines: Vec<String> = said.iter().flatten().flat_map(Standing::warnings).collect();
+    lines.iter().for_each(|line| terminal.warning(line));
+    said.is_err() || !lines.is_empty()
 }
 
 /// Puts withdrawn packs back into a lockfile that they were taken out of so that others could be chosen; says whether there are any.

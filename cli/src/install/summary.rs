@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use exo_compiler::pipeline;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::failure::count;
@@ -10,7 +11,10 @@ use crate::install::agreement::Agreement;
 use crate::install::plan::Instance;
 use crate::install::verification::Verified;
 
-struct Row {
+/// What is told of one pack.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Row {
     name: String,
     version: String,
     source: String,
@@ -23,7 +27,7 @@ struct Row {
     cached: bool,
     took: Duration,
     /// How it compares with the verdict that a registry signed.
-    agreement: Option<&'static str>,
+    agreement: Option<String>,
 }
 
 /// What one pack asks to be trusted with.
@@ -58,6 +62,17 @@ impl Summary {
         Summary { rows: Vec::new(), start, took: Duration::ZERO }
     }
 
+    /// The same again, told by an install that began at `start`.
+    pub(crate) fn again(start: Instant, rows: Vec<Row>) -> Self {
+        Summary { rows, start, took: start.elapsed() }
+    }
+
+    /// What another install would tell in the same way; `None` where something was done here, or more was said than the table.
+    pub(crate) fn to_repeat(&self) -> Option<Vec<Row>> {
+        let quiet = |row: &Row| row.cached && matches!(row.agreement.as_deref(), None | Some("equal"));
+        self.rows.iter().all(quiet).then(|| self.rows.clone())
+    }
+
     pub(crate) fn add(&mut self, instance: &Instance, result: &Verified, agreement: &Agreement) {
         let verdict = &result.verdict;
         self.rows.push(Row {
@@ -72,7 +87,7 @@ impl Summary {
             skipped: verdict.skipped.clone(),
             cached: result.cached,
             took: result.took,
-            agreement: agreement.word(),
+            agreement: agreement.word().map(str::to_string),
         });
     }
 

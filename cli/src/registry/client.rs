@@ -340,6 +340,14 @@ pub(crate) fn known(settings: &Settings, url: &str) -> Outcome<Option<Trust>> {
 
 /// The file in which this user's machine remembers a registry.
 fn memory_of(settings: &Settings, url: &str) -> Outcome<PathBuf> {
+    Ok(memories(settings)?.join(format!("{}.json", Sha256::of(url.as_bytes()))))
+}
+
+/// The folder of what this user's machine remembers of registries.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn memories(settings: &Settings) -> Outcome<PathBuf> {
     let environment = &settings.environment;
     let data = environment.xdg_data_home.clone().filter(|path| path.is_absolute());
     let data =
@@ -348,7 +356,7 @@ fn memory_of(settings: &Settings, url: &str) -> Outcome<PathBuf> {
         Failure::environment("there is no folder to remember registries in: neither XDG_DATA_HOME nor HOME is set")
             .hint("set XDG_DATA_HOME to a folder that exo may write to")
     })?;
-    Ok(data.join("exo/trust").join(format!("{}.json", Sha256::of(url.as_bytes()))))
+    Ok(data.join("exo/trust"))
 }
 
 fn recall(file: &std::path::Path) -> Outcome<Option<Trust>> {

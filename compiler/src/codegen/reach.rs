@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::codegen::names;
+use crate::codegen::problems::Problems;
+use crate::codegen::{names, template};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::loop_ir::procedure::Proc;
 use crate::loop_ir::statement::StmtKind;
@@ -50,6 +51,19 @@ impl Reach {
         let mut reach = Reach { functions: naming.functions, names: naming.names };
         reach.functions.sort_by(|a, b| a.c_name.cmp(&b.c_name));
         Ok(reach)
+    }
+
+    /// Functions that have the name of one that user-written C calls or defines: either the compiler refuses that, or the text gets
+    /// another function than it means.
+    pub fn check_text(&self, raw: &[String], emulate: bool, errors: &mut Problems) {
+        let called: BTreeSet<String> = raw.iter().flat_map(|text| template::called(text)).collect();
+        let is_function = |function: &&Function| function.proc.instr.is_none() || emulate;
+        for function in self.functions.iter().filter(is_function).filter(|function| called.contains(&function.c_name)) {
+            let message =
+                format!("`{}` is also a function in the C of an instruction, memory or extern", function.c_name);
+            let refusal = Diagnostic::error(codes::EXPORT, message).at(&function.proc.span, "a function of this name");
+            errors.push(refusal.hint("rename the proc: `rename(p, \"name\")`"));
+        }
     }
 
     pub fn c_name<'p>(&'p self, proc: &'p Arc<Proc>) -> &'p str {

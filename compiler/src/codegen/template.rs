@@ -214,6 +214,45 @@ pub fn defined_tags(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The names before a `(` in a text: of what it calls or defines, outside comments and quotes.
+pub fn called(text: &str) -> BTreeSet<String> {
+    let code = without_comments_and_quotes(text);
+    let followed = |start: usize, word: &str| code.get(start + word.len()..).unwrap_or_default().trim_start();
+    let is_called = |(start, word): &(usize, &str)| followed(*start, word).starts_with('(');
+    placed_words(&code).filter(is_called).map(|(_, word)| word.to_string()).collect()
+}
+
+/// A text of C in which comments are blanks and quotes are empty.
+fn without_comments_and_quotes(text: &str) -> String {
+    let mut code = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '/' if rest.starts_with("//") => rest.find('\n'),
+            '/' if rest.starts_with("/*") => rest.find("*/").map(|at| at + 2),
+            '"' | '\'' => end_of_quote(rest, first),
+            _ => {
+                code.push(first);
+                rest = rest.get(first.len_utf8()..).unwrap_or_default();
+                continue;
+            }
+        };
+        code.push(if first == '/' { ' ' } else { first });
+        rest = end.and_then(|end| rest.get(end..)).unwrap_or_default();
+    }
+    code
+}
+
+/// Where what begins with a quotation mark is over.
+fn end_of_quote(text: &str, mark: char) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().skip(1).find_map(|(at, c)| {
+        let is_end = c == mark && !escaped;
+        escaped = c == '\\' && !escaped;
+        is_end.then_some(at + 1)
+    })
+}
+
 /// What C reads as identifiers and keywords.
 pub fn words(text: &str) -> impl Iterator<Item = String> {
     placed_words(text).map(|(_, word)| word.to_string())

@@ -93,7 +93,7 @@ codes! {
     PRECISION = "E0502", "precisions do not agree",
         "Operands of one expression must have one precision; only an assignment converts. Assign one operand to a scalar or buffer of the other precision first (`bind_expr` and `set_precision` do it in a schedule). A literal takes the precision of what stands beside it, and must be a value of it.";
     EXPORT = "E0503", "exported names clash",
-        "Two exported procs, or an exported proc and a word that C or its library owns, would get the same C name. Rename one (`rename(p, \"name\")`), or leave it out of what is exported: names with a leading underscore and names that `__all__` does not list stay inside.";
+        "Two exported procs, or an exported proc and a word that C or its library owns, would get the same C name, or the header the name of one that C includes. Rename one (`rename(p, \"name\")`), or leave it out of what is exported: names with a leading underscore and names that `__all__` does not list stay inside.";
     TEMPLATE = "E0504", "malformed instruction template",
         "The C template of an instruction names a placeholder that its parameters do not provide. For a parameter `x` there are `{x}`, and for a window also `{x_data}` (its first element) and `{x_int}` (the caller's variable). A brace of C is written twice: `{{` and `}}`.";
     CONFIG = "E0505", "configuration state has no place in C",

@@ -1,7 +1,7 @@
 //! The endpoints of accounts, sessions and tokens.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -82,8 +82,12 @@ pub(super) async fn whoami(caller: Caller) -> Json<Value> {
     )
 }
 
-pub(super) async fn audit(State(service): State<Service>, caller: Caller) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "events": audit::of_account(&service, &caller, None).await? })))
+pub(super) async fn audit(
+    State(service): State<Service>,
+    caller: Caller,
+    Query(asked): Query<audit::Asked>,
+) -> Result<Json<audit::Part>, ApiError> {
+    Ok(Json(audit::of_account(&service, &caller, &asked).await?))
 }
 
 pub(super) async fn sessions(State(service): State<Service>, caller: Caller) -> Result<Json<Value>, ApiError> {

@@ -12,8 +12,10 @@ use super::{named, pack_name};
 use crate::access::{Caller, Right};
 use crate::advisories::{self, Kept, Told};
 use crate::chance;
+use crate::database;
+use crate::deletion;
 use crate::error::ApiError;
-use crate::index;
+use crate::publish::admission;
 use crate::service::Service;
 use crate::stewardship::{change, conclude, no_pack};
 
@@ -31,7 +33,8 @@ fn shown(kept: &Kept) -> Result<Value, ApiError> {
 pub(super) async fn list(State(service): State<Service>, path: Path<String>) -> Result<Json<Value>, ApiError> {
     let name = named(&path)?;
     let mut rows = service.registry.rows.acquire().await?;
-    if index::shard(&mut rows, &name).await?.is_none() {
+    // Who still has a deleted pack needs them most.
+    if !admission::exists(&mut rows, &name).await? && !deletion::is_gone(&mut rows, &name).await? {
         return Err(no_pack(&name));
     }
     let all = advisories::of_pack(&mut rows, &name).await?;
@@ -78,7 +81,13 @@ pub(super) async fn withdraw(
     Path((name, id)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
     let name = pack_name(&name)?;
-    let mut turn = change(&service, &caller, Right::Advisories, &name).await?;
+    let mut turn = match change(&service, &caller, Right::Advisories, &name).await {
+        // A deleted pack has no owner left who could.
+        Err(gone) if gone.status == StatusCode::GONE && caller.must_administer(Some(&name)).is_ok() => {
+            database::turn(&service.registry.rows).await?
+        }
+        begun => begun?,
+    };
     let advisory = advisories::find(&mut turn, &name, &id).await?;
     advisories::withdraw(&mut turn, &advisory.id, chance::now()?).await?;
     let event = Event::AdvisoryWithdrawn { name: name.clone(), id: advisory.id };

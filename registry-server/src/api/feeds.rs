@@ -13,9 +13,11 @@ use sqlx::Row as _;
 
 use super::named;
 use crate::advisories::{Kept, newest};
+use crate::deletion;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::pages::format::rfc3339;
+use crate::publish::admission;
 use crate::service::Service;
 use crate::stewardship::no_pack;
 
@@ -56,7 +58,7 @@ pub(super) async fn of_pack(
     .fetch_all(&service.registry.rows)
     .await?;
     if found.is_empty() {
-        return Err(no_pack(&name));
+        return Err(deletion::nothing(&mut *service.registry.rows.acquire().await?, &name, None).await?);
     }
     let title = format!("New versions of {name} in {}", service.registry.origin);
     let own = format!("/api/v1/packs/{}/feed.atom", name_in_url(&name));
@@ -79,8 +81,7 @@ pub(super) async fn advisories_of_pack(
 ) -> Result<Response, ApiError> {
     let name = named(&path)?;
     let mut rows = service.registry.rows.acquire().await?;
-    let there = sqlx::query("SELECT name FROM packs WHERE name = $1").bind(name.as_str().to_owned());
-    if there.fetch_optional(&mut *rows).await?.is_none() {
+    if !admission::exists(&mut rows, &name).await? && !deletion::is_gone(&mut rows, &name).await? {
         return Err(no_pack(&name));
     }
     let found = newest(&mut rows, Some(&name), MOST).await?;

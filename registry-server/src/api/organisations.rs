@@ -1,7 +1,7 @@
 //! The endpoints of organisations: making one, saying who is a member, and whether the registry vouches for it.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,8 +38,9 @@ pub(super) async fn audit(
     State(service): State<Service>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "events": audit::of_organisation(&service, &caller, &name).await? })))
+    Query(asked): Query<audit::Asked>,
+) -> Result<Json<audit::Part>, ApiError> {
+    Ok(Json(audit::of_organisation(&service, &caller, &name, &asked).await?))
 }
 
 #[derive(Deserialize)]

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use exo_index::name::PackName;
@@ -24,7 +24,7 @@ use crate::index;
 use crate::publish::bump::{self, Required};
 use crate::quarantine;
 use crate::service::Service;
-use crate::stewardship::{self, Subject, no_pack};
+use crate::stewardship::{self, Subject};
 
 pub(super) async fn show(State(service): State<Service>, path: Path<String>) -> Result<Json<Value>, ApiError> {
     let name = named(&path)?;
@@ -173,8 +173,10 @@ pub(super) async fn undeprecate(
 pub(super) async fn owners(State(service): State<Service>, path: Path<String>) -> Result<Json<Value>, ApiError> {
     let name = named(&path)?;
     let mut rows = service.registry.rows.acquire().await?;
-    let shard = index::shard(&mut rows, &name).await?.ok_or_else(|| no_pack(&name))?;
-    Ok(Json(json!({ "owners": shard.pack.owners })))
+    match index::shard(&mut rows, &name).await? {
+        Some(shard) => Ok(Json(json!({ "owners": shard.pack.owners }))),
+        None => Err(deletion::nothing(&mut rows, &name, None).await?),
+    }
 }
 
 pub(super) async fn add_owner(
@@ -228,18 +230,18 @@ pub(super) async fn events(
     State(service): State<Service>,
     caller: Caller,
     path: Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    let name = named(&path)?;
-    Ok(Json(json!({ "events": audit::of_pack(&service, &caller, &name).await? })))
+    Query(asked): Query<audit::Asked>,
+) -> Result<Json<audit::Part>, ApiError> {
+    Ok(Json(audit::of_pack(&service, &caller, &named(&path)?, &asked).await?))
 }
 
 pub(super) async fn badge(State(service): State<Service>, path: Path<String>) -> Result<impl IntoResponse, ApiError> {
     let name = named(&path)?;
-    let row = sqlx::query("SELECT version FROM packs WHERE name = $1")
-        .bind(name.as_str().to_owned())
-        .fetch_optional(&service.registry.rows)
-        .await?
-        .ok_or_else(|| no_pack(&name))?;
+    let mut rows = service.registry.rows.acquire().await?;
+    let found = sqlx::query("SELECT version FROM packs WHERE name = $1").bind(name.as_str().to_owned());
+    let Some(row) = found.fetch_optional(&mut *rows).await? else {
+        return Err(deletion::nothing(&mut rows, &name, None).await?);
+    };
     // Names and versions have no character that XML gives a meaning to.
     let (left, right) = ("exo pack".to_owned(), format!("{name} {}", row.try_get::<String, _>("version")?));
     let (a, b) = (left.len() * 7 + 10, right.len() * 7 + 10);

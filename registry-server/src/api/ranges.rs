@@ -15,11 +15,11 @@ pub(super) enum Asked {
 }
 
 impl Asked {
-    /// Whether the first byte is among it.
-    pub(super) fn begins(&self) -> bool {
+    /// Whether it is all of a file of this size, so that one answer brings the whole.
+    pub(super) fn is_all(&self, size: usize) -> bool {
         match self {
             Self::Whole => true,
-            Self::Part(part) => part.start == 0,
+            Self::Part(part) => *part == (0..size),
             Self::Nothing => false,
         }
     }

@@ -14,6 +14,7 @@ use crate::chance;
 use crate::deletion;
 use crate::error::ApiError;
 use crate::failure::Failure;
+use crate::mirror;
 use crate::quarantine;
 use crate::service::Service;
 
@@ -68,7 +69,8 @@ pub(super) async fn serve(
     if let Some((name, entry)) = archived
         && !same
         && method == Method::GET
-        && asked.begins()
+        && asked.is_all(size)
+        && !is_mirror(&headers)
     {
         // A download that cannot be counted is one all the same: where the disk is full, say.
         if let Err(failure) = count(&service, name, entry.version.to_string()).await {
@@ -92,6 +94,13 @@ pub(super) async fn serve(
         headers.insert(header::ETAG, tag);
     }
     Ok(response)
+}
+
+/// Whether a mirror asks: it copies all archives, and those who use it do not ask here. Anybody can say so; who does makes a count
+/// smaller by own downloads only, and who does not could count each of them anyway.
+fn is_mirror(headers: &HeaderMap) -> bool {
+    let agent = headers.get(header::USER_AGENT).map(HeaderValue::as_bytes);
+    agent.is_some_and(|agent| agent.starts_with(mirror::AGENT.as_bytes()))
 }
 
 /// What a file is.

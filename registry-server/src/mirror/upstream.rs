@@ -4,6 +4,7 @@ use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use super::AGENT;
 use crate::failure::Failure;
 use crate::tiles::Source;
 
@@ -49,7 +50,7 @@ impl Upstream {
             .connect_timeout(CONNECT)
             .read_timeout(SILENCE)
             .redirect(reqwest::redirect::Policy::limited(5))
-            .user_agent(concat!("exo-registry/", env!("CARGO_PKG_VERSION")))
+            .user_agent(format!("{AGENT}{}", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| Failure::new(format!("cannot fetch from `{url}`: {error}")))?;
         Ok(Self::Http { base: url.trim_end_matches('/').to_owned(), client })

@@ -83,6 +83,7 @@ mod tests {
     #[test]
     fn entries_say_what_was_done() {
         let entry = |action: &str, version: Option<&str>, detail: Option<&str>| Read {
+            id: "1".to_owned(),
             at: 0,
             login: "ada".to_owned(),
             action: action.to_owned(),

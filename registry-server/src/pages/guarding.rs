@@ -132,6 +132,7 @@ struct ReportRow {
     text: String,
     at: String,
     closed_by: Option<String>,
+    deleted: bool,
 }
 
 /// One version in quarantine.
@@ -179,6 +180,7 @@ async fn page(service: &Service, visitor: &Visitor, typed: &Typed) -> Result<Res
         text: report.text,
         at: format::time(report.at),
         closed_by: report.closed_by,
+        deleted: report.deleted,
     });
     let (open, closed) = reports.partition(|report| report.closed_by.is_none());
     let held = quarantine::all(&mut rows).await?.into_iter().enumerate();

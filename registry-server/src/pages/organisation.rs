@@ -89,7 +89,10 @@ async fn page(
     };
     // Members read what was done, and nobody else is told that there is something to read.
     let events = match &visitor.caller {
-        Some(caller) => audit::of_organisation(service, caller, name).await.unwrap_or_default(),
+        Some(caller) => {
+            let part = audit::of_organisation(service, caller, name, &audit::Asked::of(None, SHOWN)).await;
+            part.map(|part| part.events).unwrap_or_default()
+        }
         None => Vec::new(),
     };
     let own = visitor.frame.login.as_deref();
@@ -103,7 +106,7 @@ async fn page(
         may_change,
         may_verify,
         asks_for_code,
-        events: events.into_iter().take(SHOWN).map(Event::of_somebody).collect(),
+        events: events.into_iter().map(Event::of_somebody).collect(),
         problem,
         login,
     };

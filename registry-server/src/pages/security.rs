@@ -126,7 +126,12 @@ async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outco
         asks_for_code: second_factor::is_asked_for(rows, caller).await?,
         shortest: SHORTEST_PASSWORD,
         sessions: sessions::list(service, caller).await?.into_iter().map(row).collect(),
-        events: audit::of_account(service, caller, Some(SHOWN)).await?.into_iter().map(Event::own).collect(),
+        events: audit::of_account(service, caller, &audit::Asked::of(None, SHOWN))
+            .await?
+            .events
+            .into_iter()
+            .map(Event::own)
+            .collect(),
         outcome,
     })
 }

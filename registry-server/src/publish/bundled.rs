@@ -70,6 +70,12 @@ impl Bundled {
             let manifest = Manifest::parse(&text).map_err(|_| unsound(MANIFEST_FILE.to_owned()))?;
             packs.insert(manifest.pack.name.value.clone(), BundledPack { manifest, files });
         }
+        if packs.is_empty() {
+            return Err(Failure::new(format!(
+                "`{}` tells of no pack that comes with it, so it is no `exo`; name the one of this release with --exo",
+                exo.display()
+            )));
+        }
         Ok(Self(packs))
     }
 }

@@ -1,12 +1,14 @@
 //! Verifies every version again with a checker that has not seen it: what comes of it is the compatibility matrix.
 //!
 //! It begins when a server starts with another checker, and goes on in the background, one version at a time, while nobody
-//! publishes. Signed verdicts stay as they are: they say what was found at the publish.
+//! publishes. Signed verdicts stay as they are: they say what was found at the publish. Where the checker comes to no answer, because a
+//! limit was reached or something ended it, nothing is settled, and it is tried again after a pause that grows.
 
 use std::time::Duration;
 
 use exo_index::name::PackName;
 use exo_index::registry::layout;
+use exo_index::registry::shard::VersionEntry;
 use exo_index::registry::verdict::Verdict;
 use exo_index::version::Version;
 use serde_json::Value;
@@ -14,7 +16,7 @@ use serde_json::Value;
 use super::declaration::Declared;
 use super::examination::examine_archive;
 use super::refusals::cut;
-use super::verification::{Found, NoVerdict, verify};
+use super::verification::{Choice, Found, NoVerdict, verify};
 use crate::chance;
 use crate::compatibility::{self, Checker, Outcome};
 use crate::contents;
@@ -29,8 +31,11 @@ const PERIOD: Duration = Duration::from_secs(600);
 /// The pause while somebody publishes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The name of the lease, and for how many seconds it is taken: longer than one version can take.
-const LEASE: (&str, i64) = ("reverification", 900);
+/// The name of the lease, and for how many seconds it is taken at a time.
+const LEASE: (&str, i64) = ("reverification", 6);
+
+/// The pause while another replica is at it, or one that was killed seems to be.
+const TAKEN: Duration = Duration::from_secs(7);
 
 /// Reasons against a version that are kept.
 const REASONS: usize = 5;
@@ -40,27 +45,30 @@ const LONGEST_REASON: usize = 500;
 
 /// Works until it is aborted.
 pub(crate) async fn run(service: Service) {
+    if let Err(failure) = compatibility::forget_limits(&service.registry.rows).await {
+        tracing::error!(%failure, "what an earlier release took for refusals could not be taken back");
+    }
     loop {
-        if let Err(failure) = round(&service).await {
-            tracing::error!(%failure, "versions could not be verified again");
-        }
-        tokio::time::sleep(PERIOD).await;
+        let pause = match leases::hold(&service.registry.passing, LEASE, round(&service)).await {
+            Ok(Some(())) => PERIOD,
+            Ok(None) => TAKEN,
+            Err(failure) => {
+                tracing::error!(%failure, "versions could not be verified again");
+                PERIOD
+            }
+        };
+        tokio::time::sleep(pause).await;
     }
 }
 
 /// Verifies all versions that the checker has not seen; one that cannot be looked at is told and left for the next round.
 async fn round(service: &Service) -> Result<(), Failure> {
     let checker = Checker::of(&service.exo).await?;
-    for (name, version) in compatibility::pending(&service.registry.rows, &checker).await? {
+    for (name, version) in compatibility::pending(&service.registry.rows, &checker, chance::now()?).await? {
         while is_busy(service).await? {
             tokio::time::sleep(PATIENCE).await;
         }
-        if !leases::take(&service.registry.rows, LEASE.0, LEASE.1, chance::now()?).await? {
-            return Ok(());
-        }
-        let looked = look(service, &checker, &name, &version).await;
-        leases::give_back(&service.registry.rows, LEASE.0).await?;
-        match looked {
+        match look(service, &checker, &name, &version).await {
             Ok(()) => service.count("reverified"),
             Err(failure) => tracing::error!(%failure, %name, %version, "a version could not be verified again"),
         }
@@ -81,26 +89,40 @@ async fn look(service: &Service, checker: &Checker, name: &PackName, version: &V
     // It was deleted meanwhile.
     let Some(entry) = shard.as_ref().and_then(|shard| shard.version(version)) else { return Ok(()) };
     let signed = contents::verdict(&service.registry, name, entry).await?;
-    let (outcome, detail) = match signed {
-        Some(signed) if is_by(&signed, checker) => (Outcome::Verified, String::new()),
-        signed => {
-            let bytes = service.registry.blobs.need(&layout::blob(&entry.archive)).await?;
-            let size = bytes.len() as u64;
-            let declared = Declared { name: name.clone(), version: version.clone(), sha256: entry.archive, size };
-            let examined = tokio::task::spawn_blocking(move || examine_archive(&declared, &bytes)).await?;
-            match examined {
-                Err(reasons) => (Outcome::Refused, told(&reasons)),
-                Ok(pack) => match verify(service, &pack, std::slice::from_ref(&pack)).await {
-                    Ok(found) => compared(signed.as_ref(), &found),
-                    Err(NoVerdict::Refused(reasons)) => (Outcome::Refused, told(&reasons)),
-                    Err(NoVerdict::Unsettled(reason)) => return Err(Failure::new(reason.to_string())),
-                    Err(NoVerdict::Failed(failure)) => return Err(failure),
-                },
-            }
-        }
+    let looked = match signed {
+        Some(signed) if is_by(&signed, checker) => Ok((Outcome::Verified, String::new())),
+        signed => looked_at(service, name, entry, signed.as_ref()).await?,
     };
-    let now = chance::now()?;
-    compatibility::keep(&service.registry.rows, (name, version), checker, now, (outcome, &detail)).await
+    let (rows, now) = (&service.registry.rows, chance::now()?);
+    match looked {
+        Ok((outcome, detail)) => compatibility::keep(rows, (name, version), checker, now, (outcome, &detail)).await,
+        Err(why) => compatibility::put_off(rows, (name, version), checker, now, &why).await,
+    }
+}
+
+/// What the checker makes of a version now, or why it came to no answer.
+async fn looked_at(
+    service: &Service,
+    name: &PackName,
+    entry: &VersionEntry,
+    signed: Option<&Verdict>,
+) -> Result<Result<(Outcome, String), String>, Failure> {
+    let bytes = service.registry.blobs.need(&layout::blob(&entry.archive)).await?;
+    let (version, size) = (entry.version.clone(), bytes.len() as u64);
+    let declared = Declared { name: name.clone(), version, sha256: entry.archive, size };
+    let pack = match tokio::task::spawn_blocking(move || examine_archive(&declared, &bytes)).await? {
+        Ok(pack) => pack,
+        Err(reasons) => return Ok(Ok((Outcome::Refused, told(&reasons)))),
+    };
+    let together = std::slice::from_ref(&pack);
+    let choice = Choice::gather(service, together).await?;
+    match verify(service, &choice, &pack, together).await {
+        Ok(found) => Ok(Ok(compared(signed, &found))),
+        Err(NoVerdict::Refused(reasons)) => Ok(Ok((Outcome::Refused, told(&reasons)))),
+        Err(NoVerdict::Limit(reasons)) => Ok(Err(told(&reasons))),
+        Err(NoVerdict::Unsettled(reason)) => Ok(Err(told(&[reason]))),
+        Err(NoVerdict::Failed(failure)) => Err(failure),
+    }
 }
 
 /// Whether a verdict was signed for what this very checker found.

@@ -10,7 +10,7 @@ use exo_index::digest::{Blake3, Sha256};
 use exo_index::manifest::Manifest;
 use exo_index::name::PackName;
 use exo_index::registry::layout;
-use exo_index::resolve::{Catalogue, Need, Needs, Request, resolve};
+use exo_index::resolve::{Catalogue, Need, Needs, Request, Resolution, resolve};
 use exo_index::version::Version;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -69,9 +69,16 @@ enum Answer {
         message: String,
         diagnostics: Vec<(String, Value)>,
     },
+    /// The pack could not be looked at.
     Failed {
+        exit: u8,
         message: String,
         hints: Vec<String>,
+    },
+    /// The process came to no answer within its limits.
+    #[serde(skip)]
+    Limit {
+        message: String,
     },
     /// The process came to no answer, for a reason that is not in the pack.
     #[serde(skip)]
@@ -84,6 +91,8 @@ enum Answer {
 pub(crate) enum NoVerdict {
     /// The pack is at fault.
     Refused(Vec<Value>),
+    /// A limit of time or memory was reached. Another machine, or this one with less to do, may come to an answer.
+    Limit(Vec<Value>),
     /// Nothing is said against the pack: the checker came to no answer, however often it was started.
     Unsettled(Value),
     /// The registry is at fault; it may be tried again.
@@ -97,16 +106,21 @@ impl<E: Into<Failure>> From<E> for NoVerdict {
 }
 
 /// Packs to choose dependencies from: those of the registry, those that come with exo, and those that are published together.
-#[derive(Default)]
-struct Choice {
+pub(crate) struct Choice {
+    /// The version of exo that verifies.
+    exo: Version,
     catalogue: Catalogue,
     archives: BTreeMap<(PackName, Version), Sha256>,
 }
 
 impl Choice {
     /// Everything that the dependencies of some packs can lead to.
-    async fn gather(service: &Service, together: &[Examined]) -> Result<Self, Failure> {
-        let mut choice = Self::default();
+    ///
+    /// # Errors
+    /// Rows cannot be read.
+    pub(crate) async fn gather(service: &Service, together: &[Examined]) -> Result<Self, Failure> {
+        let exo = Version::parse(env!("CARGO_PKG_VERSION"))?;
+        let mut choice = Self { exo, catalogue: Catalogue::default(), archives: BTreeMap::new() };
         let mut open: Vec<PackName> = Vec::new();
         for pack in together {
             open.extend(pack.manifest.dependencies.iter().map(|dependency| dependency.name.clone()));
@@ -154,20 +168,27 @@ struct Laid {
     files: PackFiles,
 }
 
-/// Verifies one of the packs that are published together.
-pub(crate) async fn verify(service: &Service, pack: &Examined, together: &[Examined]) -> Result<Found, NoVerdict> {
-    let exo = Version::parse(env!("CARGO_PKG_VERSION"))?;
-    let choice = Choice::gather(service, together).await?;
-    let mut request = Request::of_manifest(&pack.manifest, exo.clone());
+/// What a pack is verified with: the newest versions that fit.
+///
+/// # Errors
+/// Nothing fits; the reason is for the author.
+pub(crate) fn dependencies(choice: &Choice, pack: &Examined) -> Result<Resolution, Value> {
+    let mut request = Request::of_manifest(&pack.manifest, choice.exo.clone());
     request.needs = Needs::of_manifest(&pack.manifest);
-    let resolution = resolve(&request, &choice.catalogue).map_err(|error| {
-        NoVerdict::Refused(vec![diagnostic(
-            &pack.declared,
-            "dependencies",
-            error.to_string(),
-            Some("publish what it depends on first, or with it"),
-        )])
-    })?;
+    resolve(&request, &choice.catalogue).map_err(|error| {
+        let hint = "publish what it depends on first, or with it";
+        diagnostic(&pack.declared, "dependencies", error.to_string(), Some(hint))
+    })
+}
+
+/// Verifies one of the packs that are published together, with dependencies out of a choice.
+pub(crate) async fn verify(
+    service: &Service,
+    choice: &Choice,
+    pack: &Examined,
+    together: &[Examined],
+) -> Result<Found, NoVerdict> {
+    let resolution = dependencies(choice, pack).map_err(|reason| NoVerdict::Refused(vec![reason]))?;
     let names = |manifest: &Manifest| manifest.dependencies.iter().map(|dependency| dependency.name.clone()).collect();
     let mut laid = vec![Laid {
         name: pack.declared.name.clone(),
@@ -184,7 +205,7 @@ pub(crate) async fn verify(service: &Service, pack: &Examined, together: &[Exami
             together.iter().find(|other| &other.declared.name == name && other.declared.version == chosen.version);
         let files = match own {
             Some(other) => other.files.clone(),
-            None => archived(service, &choice, name, &chosen.version).await?,
+            None => archived(service, choice, name, &chosen.version).await?,
         };
         laid.push(Laid {
             name: name.clone(),
@@ -195,7 +216,7 @@ pub(crate) async fn verify(service: &Service, pack: &Examined, together: &[Exami
         });
     }
     let folder = service.folders.take(&service.registry.data)?;
-    let request = lay_out(&folder, &laid, &exo)?;
+    let request = lay_out(&folder, &laid, &choice.exo)?;
     let start = Instant::now();
     let answer = run(service, &request).await?;
     service.took("checker", start);
@@ -289,10 +310,9 @@ async fn run(service: &Service, request: &str) -> Result<Answer, NoVerdict> {
                     last = Some("gave an answer that this server cannot read".to_owned());
                 }
             },
-            Ended::Late => return Ok(failed(format!("it did not verify within {WALL} seconds"), &[])),
+            Ended::Late => return Ok(limit(format!("it did not verify within {WALL} seconds"))),
             Ended::AtItsLimits => {
-                let message = "the checker was ended by its limits of time or memory".to_owned();
-                return Ok(failed(message, &["make what the tests of the pack claim smaller, or split the pack"]));
+                return Ok(limit("the checker was ended by its limits of time or memory".to_owned()));
             }
             Ended::FromOutside(status) => {
                 tracing::warn!(%status, "the checker was ended from outside, and is started again");
@@ -304,8 +324,8 @@ async fn run(service: &Service, request: &str) -> Result<Answer, NoVerdict> {
     Ok(Answer::Unsettled { message })
 }
 
-fn failed(message: String, hints: &[&str]) -> Answer {
-    Answer::Failed { message, hints: hints.iter().map(|hint| (*hint).to_owned()).collect() }
+fn limit(message: String) -> Answer {
+    Answer::Limit { message }
 }
 
 /// Runs the process once.
@@ -350,26 +370,43 @@ const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
+/// The exit code by which the process says that its machine is at fault: no room, no thread.
+const ENVIRONMENT: u8 = 3;
+
+/// Whether a diagnostic says that evaluation reached a limit, which is no word on what the pack claims.
+fn is_of_a_limit(diagnostic: &Value) -> bool {
+    diagnostic.get("code").and_then(Value::as_str) == Some("E0402")
+}
+
 fn judge(pack: &Examined, answer: Answer) -> Result<Found, NoVerdict> {
     match answer {
         Answer::Verified(found) => Ok(*found),
         Answer::Refused { message, diagnostics } => {
+            let at_a_limit = diagnostics.iter().any(|(_, value)| is_of_a_limit(value));
             let mut reasons = vec![diagnostic(&pack.declared, "checker", message, None)];
             reasons.extend(diagnostics.into_iter().map(|(text, value)| {
                 json!({ "pack": pack.declared.name.as_str(), "code": "checker", "message": text, "diagnostic": value })
             }));
             // Before those of other packs come to them.
-            Err(NoVerdict::Refused(bounded(reasons)))
+            let reasons = bounded(reasons);
+            Err(if at_a_limit { NoVerdict::Limit(reasons) } else { NoVerdict::Refused(reasons) })
         }
-        Answer::Failed { message, hints } => {
+        Answer::Failed { exit: ENVIRONMENT, message, .. } => Err(unsettled(pack, message)),
+        Answer::Failed { message, hints, .. } => {
             let hint = hints.first().map(String::as_str);
             Err(NoVerdict::Refused(bounded(vec![diagnostic(&pack.declared, "checker", message, hint)])))
         }
-        Answer::Unsettled { message } => {
-            let hint = "this says nothing about the pack: publish it again later, or tell whoever runs the registry";
-            Err(NoVerdict::Unsettled(diagnostic(&pack.declared, "checker", message, Some(hint))))
+        Answer::Limit { message } => {
+            let hint = "make what the tests of the pack claim smaller, or split the pack";
+            Err(NoVerdict::Limit(vec![diagnostic(&pack.declared, "checker", message, Some(hint))]))
         }
+        Answer::Unsettled { message } => Err(unsettled(pack, message)),
     }
+}
+
+fn unsettled(pack: &Examined, message: String) -> NoVerdict {
+    let hint = "this says nothing about the pack: publish it again later, or tell whoever runs the registry";
+    NoVerdict::Unsettled(diagnostic(&pack.declared, "checker", message, Some(hint)))
 }
 
 /// What others may use, which decides what bump a change needs: see [`super::bump`].

@@ -1,31 +1,28 @@
 //! The worker that takes waiting publishes, checks them, and hands them over to be made visible.
 //!
 //! A publish is leased, not taken: when its worker dies, the lease runs out and another one starts over. Nothing is visible before
-//! the one transaction at the end, so starting over is safe.
+//! the one transaction at the end, so starting over is safe. Which one is next, `queue` decides.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use exo_index::archive::PackFiles;
 use exo_index::digest::Sha256;
 use serde_json::Value;
 use sqlx::Row as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
 use super::declaration::{Publish, load};
-use super::examination::{diagnostic, examine_archive};
+use super::examination::{Examined, diagnostic, examine_archive};
 use super::names::View;
+use super::queue::{self, LEASE, Place, Places};
 use super::refusals::refuse;
 use super::turns::{Became, Findings};
-use super::verification::{NoVerdict, verify};
+use super::verification::{self, Choice, NoVerdict, verify};
 use super::{admission, waiting};
 use crate::chance;
 use crate::failure::Failure;
 use crate::service::Service;
-
-/// How long a lease lasts without being renewed, in seconds.
-const LEASE: i64 = 6;
 
 /// The lease of a publish that has ended and left no uploads.
 const SWEPT: i64 = -1;
@@ -36,23 +33,24 @@ const TIDIED: i64 = 100;
 /// A publish that nobody commits is forgotten after this, in seconds.
 const OPEN_LIFE: i64 = 86_400;
 
-/// Works until it is aborted, on at most so many publishes at the same time; those that wait for their turn do not count.
+/// Works until it is aborted, on at most so many publishes at the same time and one more where an account has nothing in work; those that
+/// wait for their turn do not count.
 pub(crate) async fn run(service: Service, most: usize) {
-    let places = Arc::new(Semaphore::new(most));
+    let places = Places::new(most);
     let mut working = JoinSet::new();
     loop {
         while working.try_join_next().is_some() {}
-        let Ok(place) = places.clone().acquire_owned().await else { return };
-        match next(&service).await {
+        let Ok(place) = places.take().await else { return };
+        match next(&service, &place).await {
             Ok(Some(id)) => {
                 let service = service.clone();
-                working.spawn(async move { work(&service, &id, place).await });
+                working.spawn(async move { work(&service, &id, place.permit).await });
             }
             Ok(None) => {
-                drop(place);
                 let pause = tokio::time::sleep(Duration::from_secs(1));
                 tokio::select! {
                     () = service.wake.notified() => {}
+                    () = places.better(&place) => {}
                     () = pause => {}
                 }
             }
@@ -64,29 +62,10 @@ pub(crate) async fn run(service: Service, most: usize) {
     }
 }
 
-/// Leases the oldest publish that waits.
-async fn next(service: &Service) -> Result<Option<String>, Failure> {
-    let now = chance::now()?;
+/// Leases the publish whose turn it is.
+async fn next(service: &Service, place: &Place) -> Result<Option<String>, Failure> {
     // A lease that a power cut takes has run out by the time that the machine is up again.
-    let rows = &service.registry.passing;
-    let found =
-        sqlx::query("SELECT id FROM publishes WHERE state = 'checking' AND lease < $1 ORDER BY created LIMIT 8")
-            .bind(now)
-            .fetch_all(rows)
-            .await?;
-    for row in found {
-        let id: String = row.try_get("id")?;
-        let leased = sqlx::query("UPDATE publishes SET lease = $1 WHERE id = $2 AND state = 'checking' AND lease < $3")
-            .bind(now + LEASE)
-            .bind(id.clone())
-            .bind(now)
-            .execute(rows)
-            .await?;
-        if leased.rows_affected() == 1 {
-            return Ok(Some(id));
-        }
-    }
-    Ok(None)
+    queue::next(&service.registry.passing, place.spare, chance::now()?).await
 }
 
 /// Works on one publish, and renews its lease meanwhile.
@@ -124,12 +103,16 @@ async fn check(service: &Service, id: &str, place: OwnedSemaphorePermit) -> Resu
     service.took("examination", start);
     let became = match found {
         Ok(found) => service.turns.admit(publish.clone(), found, place).await?,
-        Err(NoVerdict::Refused(reasons)) => {
+        Err(NoVerdict::Refused(reasons) | NoVerdict::Limit(reasons)) => {
             let mut rows = service.registry.rows.acquire().await?;
             refuse(&mut rows, &publish, reasons).await?;
             Became::Refused
         }
-        Err(NoVerdict::Unsettled(reason)) => return Err(Failure::new(format!("a publish was not settled: {reason}"))),
+        Err(NoVerdict::Unsettled(reason)) => {
+            let mut rows = service.registry.rows.acquire().await?;
+            refuse(&mut rows, &publish, vec![reason]).await?;
+            Became::Refused
+        }
         Err(NoVerdict::Failed(failure)) => return Err(failure),
     };
     service.ends.tell(id);
@@ -155,7 +138,7 @@ async fn sweep(service: &Service, publish: &Publish) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Examines and verifies all packs; all reasons against any of them are told at once.
+/// Examines and verifies all packs; all reasons against any of them that cost little to find are told at once.
 async fn findings(service: &Service, publish: &Publish) -> Result<Findings, NoVerdict> {
     let mut examined = Vec::new();
     let mut reasons: Vec<Value> = Vec::new();
@@ -183,20 +166,65 @@ async fn findings(service: &Service, publish: &Publish) -> Result<Findings, NoVe
     if !reasons.is_empty() {
         return Err(NoVerdict::Refused(reasons));
     }
-    let mut found = Vec::new();
-    for pack in &examined {
-        match verify(service, pack, &examined).await {
-            Ok(verdict) => found.push((pack.clone(), verdict)),
-            Err(NoVerdict::Refused(more)) => reasons.extend(more),
-            Err(NoVerdict::Unsettled(reason)) => reasons.push(reason),
-            Err(failed) => return Err(failed),
-        }
-    }
+    let mut found = verified(service, &examined).await?;
     for (pack, _) in &mut found {
         // What waits for its turn needs them no more.
         pack.files = PackFiles::default();
     }
-    if reasons.is_empty() { Ok(found) } else { Err(NoVerdict::Refused(reasons)) }
+    Ok(found)
+}
+
+/// Verifies packs one after the other until one is refused: what that costs has an end, for each and for all of them together.
+async fn verified(service: &Service, examined: &[Examined]) -> Result<Findings, NoVerdict> {
+    let choice = Choice::gather(service, examined).await?;
+    let unmet: Vec<Value> =
+        examined.iter().filter_map(|pack| verification::dependencies(&choice, pack).err()).collect();
+    if !unmet.is_empty() {
+        return Err(NoVerdict::Refused(unmet));
+    }
+    let until = Instant::now() + service.publish_time;
+    let mut found = Vec::new();
+    for (number, pack) in examined.iter().enumerate() {
+        let left = until.saturating_duration_since(Instant::now());
+        let verdict = match tokio::time::timeout(left, verify(service, &choice, pack, examined)).await {
+            Ok(verdict) => verdict,
+            Err(_) => Err(NoVerdict::Limit(vec![took_too_long(service, pack, (number, examined.len()))])),
+        };
+        found.push((pack.clone(), verdict.map_err(|none| and_no_further(none, examined, number))?));
+    }
+    Ok(found)
+}
+
+/// That the time of a whole publish was over while one of its packs was verified.
+fn took_too_long(service: &Service, pack: &Examined, (before, all): (usize, usize)) -> Value {
+    let seconds = service.publish_time.as_secs();
+    let message = format!(
+        "all packs of a publish together may take {seconds} seconds to be verified, and that was over during this one; {before} of {all} were done"
+    );
+    let hint = match all {
+        1 => "make what the tests of the pack claim smaller, or split the pack",
+        _ => "publish fewer packs at once, first those that the others depend on",
+    };
+    diagnostic(&pack.declared, "checker", message, Some(hint))
+}
+
+/// A refusal of one of several packs, with a word on those behind it: what they cost is not spent on a publish that is refused anyway.
+fn and_no_further(none: NoVerdict, examined: &[Examined], number: usize) -> NoVerdict {
+    let (NoVerdict::Refused(mut reasons) | NoVerdict::Limit(mut reasons)) = none else { return none };
+    if let Some(next) = examined.get(number + 1) {
+        let rest = examined.len() - number - 1;
+        let message = format!(
+            "the checker stopped at the first refusal, before `{}`: not verified yet: {rest}",
+            next.declared.name
+        );
+        reasons.push(diagnostic(
+            &next.declared,
+            "not-verified",
+            message,
+            Some("mend what is refused, and publish again"),
+        ));
+    }
+    NoVerdict::Refused(reasons)
 }
 
 /// Forgets what nobody committed, and removes the uploads that a killed worker left.

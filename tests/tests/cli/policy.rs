@@ -1,5 +1,8 @@
 //! Which versions are willing to be used: age, yanks and advisories, the same in every command, with reasons.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use exo_index::calendar;
 use exo_tests::command_line::{PACK, Sandbox};
 
 const HOUR: u64 = 60 * 60;
@@ -103,4 +106,40 @@ fn a_policy_that_means_nothing_is_a_mistake() {
     let sandbox = registry();
     sandbox.project("[policy]\nmin-age = \"3 dyas\"\nexcept = []\n");
     sandbox.run(&["tree"]).exits(1).says(&["`3 dyas` is no span of time", "`except`", "`\"3 days\"`"]);
+}
+
+#[test]
+fn a_project_looks_at_its_registry_as_of_a_time() {
+    let sandbox = registry();
+    // Versions of the test registry have an age, so that times are relative: 1.1.0 came between these two.
+    let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap();
+    let ago = |hours: u64| calendar::rfc3339(now - i64::try_from(hours * HOUR).unwrap());
+    let (early, late) = (ago(150), ago(100));
+    sandbox.project(&format!("[policy]\nas-of = \"{early}\"\n"));
+    sandbox.run(&["add", "base"]).exits(0).prints(&["added base 1.0.0"]);
+    let told = format!(", and the policy is as of {early}");
+    sandbox.run(&["outdated"]).exits(0).prints(&["held back: base 1.2.0 was published on ", &told]);
+    sandbox.run(&["add", "base@1.1"]).exits(1).says(&[
+        "`base 1.2.0` was published on ",
+        &told,
+        "change `as-of` under `[policy]`",
+    ]);
+    // The option is for one update, and the lockfile keeps what it found.
+    let dependency = "[dependencies]\nbase = \"1\"\n";
+    sandbox.write("work/Exo.toml", &format!("{PACK}{dependency}"));
+    sandbox.run(&["update", "--as-of", &late]).exits(0).prints(&["base 1.0.0 -> 1.1.0"]);
+    sandbox.run(&["install", "--locked"]).exits(0);
+    sandbox
+        .run(&["update", "--as-of", "yesterday"])
+        .exits(2)
+        .says(&["--as-of: `yesterday` is no date such as `2026-11-30`"]);
+    // What is locked already is held to a time that the manifest names.
+    sandbox.write("work/Exo.toml", &format!("{PACK}{dependency}[policy]\nas-of = \"{early}\"\n"));
+    sandbox.run(&["install"]).exits(1).says(&[
+        "`base 1.1.0` is locked, and was published on",
+        &told,
+        "`exo update base`",
+    ]);
+    sandbox.write("work/Exo.toml", &format!("{PACK}[policy]\nas-of = \"2026-02-30\"\n"));
+    sandbox.run(&["tree"]).exits(1).says(&["`2026-02-30` is no date such as", "in UTC"]);
 }

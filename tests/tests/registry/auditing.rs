@@ -61,7 +61,8 @@ pub(crate) fn is_told(server: &Server) {
     assert_eq!(server.count_rows("SELECT COUNT(*) AS n FROM audit WHERE login = 'nobody'"), 0);
     server.send("GET", "/api/v1/account/audit", &server.token(&ada, &["owners"], &["*"]), b"").is(403);
 
-    of_an_organisation(server, &ada, &eve);
+    of_an_organisation(server, (&root, &ada, &eve));
+    pages_through(server, &ada);
     operate_on(server.folder.path(), &server.variables, "doctor", &[]).unwrap();
     let mut disable = std::process::Command::new(crate::server::program());
     disable.args(["user", "disable", "eve", "--data"]).arg(server.folder.path());
@@ -72,7 +73,53 @@ pub(crate) fn is_told(server: &Server) {
     );
 }
 
-fn of_an_organisation(server: &Server, ada: &str, eve: &str) {
+/// Nobody pushes entries out of what can be read: the log is read to its end, in parts, each entry once.
+fn pages_through(server: &Server, ada: &str) {
+    // As if it was done again and again, many of them at one time.
+    server.change_rows(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO audit (id, at, login, action, subject, detail) \
+         SELECT 'z' || i, 4000000000 + i / 700, 'ada', 'yank', 'base', CAST(i AS TEXT) FROM n",
+    );
+    for (path, oldest) in [("account/audit", "account-add"), ("packs/base/audit", "publish")] {
+        for (limit, parts) in [("", 3), ("&limit=600", 5)] {
+            let (mut seen, mut before, mut number) = (Vec::new(), String::new(), 0);
+            loop {
+                let path = format!("/api/v1/{path}?{before}{limit}");
+                let part = server.send("GET", &path, ada, b"").is(200).json();
+                seen.extend(part["events"].as_array().unwrap().clone());
+                number += 1;
+                match part["next"].as_str() {
+                    Some(next) => before = format!("before={next}"),
+                    None => break,
+                }
+            }
+            assert_eq!(number, parts, "{path}");
+            assert_eq!(words(&seen).last(), Some(&oldest));
+            let numbered: std::collections::BTreeSet<i64> = seen
+                .iter()
+                .filter(|event| event["at"].as_i64().unwrap() >= 4_000_000_000)
+                .map(|event| event["detail"].as_str().unwrap().parse().unwrap())
+                .collect();
+            let all = seen.iter().filter(|event| event["at"].as_i64().unwrap() >= 4_000_000_000).count();
+            assert_eq!((numbered.len(), all), (2500, 2500), "each once");
+            assert!(seen.is_sorted_by_key(|event| -event["at"].as_i64().unwrap()));
+        }
+    }
+    let all = server.send("GET", "/api/v1/packs/base/audit?limit=1", ada, b"").is(200).json();
+    assert_eq!(all["events"].as_array().unwrap().len(), 1);
+    for (query, said) in [
+        ("limit=0", "from 1 to 1000"),
+        ("limit=1001", "from 1 to 1000"),
+        ("before=yesterday", "no place in a list"),
+        ("before=7-a%27b", "no place in a list"),
+    ] {
+        let refused = server.send("GET", &format!("/api/v1/packs/base/audit?{query}"), ada, b"").is(400).json();
+        assert!(refused["error"]["message"].as_str().unwrap().contains(said), "{refused}");
+    }
+    server.change_rows("DELETE FROM audit WHERE at >= 4000000000");
+}
+
+fn of_an_organisation(server: &Server, (root, ada, eve): (&str, &str, &str)) {
     server.send("PUT", "/api/v1/organisations/base", ada, b"").is(201);
     server.send("GET", "/api/v1/organisations/base/audit", eve, b"").is(403);
     server.send("GET", "/api/v1/organisations/none/audit", eve, b"").is(404);
@@ -84,6 +131,12 @@ fn of_an_organisation(server: &Server, ada: &str, eve: &str) {
         "only that of the organisation, not of the pack of its name: {told:?}"
     );
     assert_eq!(told[0]["detail"], "eve publisher");
+    // Administrators of the registry are no members, and answer for who has a scope: their sessions read it, their tokens do not.
+    assert_eq!(events(server, "organisations/base/audit", root), told);
+    let token = server.token(root, &["admin", "owners"], &["*"]);
+    server.send("GET", "/api/v1/organisations/base/audit", &token, b"").is(403);
+    let page = text(&with_cookie(server, "/audit?organisation=base", &sign_in(server, "root")).is(200));
+    assert!(page.contains("eve publisher came in"), "{page}");
 }
 
 #[test]
@@ -130,6 +183,48 @@ pub(crate) fn reset_password(server: &Server, login: &str, password: &str, more:
     child.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The pages lead to all of it, from the newest entry to the first.
+#[test]
+fn pages_lead_to_all_that_was_done() {
+    let server = Server::start();
+    let ada = server.account("ada");
+    assert_eq!(server.publish(&ada, &[Pack::new("@ada/base", "1.0.0")])["state"], "published");
+    server.send("PUT", "/api/v1/organisations/lab", &ada, b"").is(201);
+    for (action, subject) in [("yank", "@ada/base"), ("member-add", "lab")] {
+        server.change_rows(&format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120) INSERT INTO audit (id, at, login, action, subject) \
+             SELECT '{action}' || i, 4000000000, 'ada', '{action}', '{subject}' FROM n"
+        ).replace("member-add' ||", "member' ||"));
+    }
+    let cookie = sign_in(&server, "ada");
+    for (from, link, parts, first) in [
+        ("/account/security", "/audit", 5, "The account was made"),
+        ("/packs/@ada/base/manage", "/audit?pack=%40ada%2Fbase", 3, "@ada/base 1.0.0 was published by ada"),
+        ("/organisations/lab", "/audit?organisation=lab", 3, "The organisation @lab was made by ada"),
+    ] {
+        let page = text(&with_cookie(&server, from, &cookie).is(200));
+        assert!(page.contains(&format!("<a href=\"{link}\">All that was done</a>")), "{from}: {page}");
+        let (mut address, mut number) = (link.to_owned(), 1);
+        loop {
+            let page = text(&with_cookie(&server, &address, &cookie).is(200));
+            assert_eq!(page.contains("← Newest"), number > 1, "{address}");
+            let Some(next) = page.split("<a rel=\"next\" href=\"").nth(1) else {
+                assert!(page.contains(first), "{address}: {page}");
+                break;
+            };
+            address = next.split('"').next().unwrap().replace("&amp;", "&").replace("&#38;", "&");
+            number += 1;
+        }
+        assert_eq!(number, parts, "{link}");
+    }
+    with_cookie(&server, "/audit?before=yesterday", &cookie).is(400);
+    with_cookie(&server, "/audit?pack=nothing", &cookie).is(404);
+    server.account("eve");
+    let eve = sign_in(&server, "eve");
+    with_cookie(&server, "/audit?pack=%40ada%2Fbase", &eve).is(403);
+    server.get("/audit").is(401);
 }
 
 /// An owner who fears that a session was stolen sees it and ends it; who has lost the password gets another one.

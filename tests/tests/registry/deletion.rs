@@ -308,3 +308,84 @@ fn what_is_in_quarantine_is_not_deleted_by_its_author() {
     assert_eq!(server.count_rows(downloads), 1);
     assert_eq!(delete(&server, &version, &ada, body).0, 204);
 }
+
+/// What was said of a pack stays coherent after it was deleted: advisories are read, reports closed, and who owned it reads what was done.
+fn what_was_said_outlives_a_pack(server: &Server) {
+    let (root, ada, eve) = (administrator(server), server.account("ada"), server.account("eve"));
+    for version in ["1.0.0", "1.1.0"] {
+        assert_eq!(server.publish(&ada, &[Pack::new("base", version)])["state"], "published");
+    }
+    let advisory = json!({ "versions": "<=1.1.0", "severity": "high", "summary": "wrong sums" });
+    let made = server.post(&format!("{BASE}/advisories"), &ada, &advisory).is(201).json();
+    let id = made["id"].as_str().unwrap();
+    let report = |version: &str| json!({ "kind": "malicious", "text": "it copies files out", "version": version });
+    let of_one = server.post(&format!("{BASE}/report"), &eve, &report("1.0.0")).is(201).json();
+    let of_all =
+        server.post(&format!("{BASE}/report"), &eve, &json!({ "kind": "wrong", "text": "sums" })).is(201).json();
+
+    // One version goes: what is said of it and of the others can be told apart.
+    let because = r#"{"reason": "harmful", "purge": true, "with_name": true}"#;
+    assert_eq!(delete(server, &format!("{BASE}/1.0.0"), &root, because).0, 204);
+    let deleted = |report: &serde_json::Value| {
+        let all = server.send("GET", "/api/v1/reports", &root, b"").is(200).json();
+        all["reports"].as_array().unwrap().iter().find(|one| one["id"] == report["id"]).unwrap()["deleted"] == true
+    };
+    assert!(deleted(&of_one) && !deleted(&of_all));
+    let again = server.post(&format!("{BASE}/report"), &eve, &report("1.0.0")).is(410).json();
+    assert_eq!(again["error"]["message"], "`base 1.0.0` was deleted: harmful");
+    assert_eq!(delete(server, &format!("{BASE}/1.1.0"), &root, because).0, 204);
+    assert!(deleted(&of_one) && deleted(&of_all));
+
+    // Who still has it reads what it is warned of; nobody says more of it, and only administrators take something back.
+    assert_eq!(server.get(&format!("{BASE}/advisories")).is(200).json()["advisories"][0]["id"], id);
+    for feed in ["/api/v1/advisories.atom", &format!("{BASE}/advisories.atom")] {
+        assert!(String::from_utf8(server.get(feed).is(200).bytes).unwrap().contains(id), "{feed}");
+    }
+    let (one, body) = (format!("{BASE}/advisories/{id}"), advisory.to_string());
+    for token in [&ada, &root] {
+        server.post(&format!("{BASE}/advisories"), token, &advisory).is(410);
+        server.send("PUT", &one, token, body.as_bytes()).is(410);
+    }
+    server.send("DELETE", &one, &ada, b"").is(410);
+    server.send("DELETE", &one, &root, b"").is(204);
+    assert!(server.get(&format!("{BASE}/advisories")).is(200).json()["advisories"][0]["withdrawn"].is_i64());
+    server.send("DELETE", &one, &root, b"").is(404);
+    for gone in ["", "/owners", "/badge.svg", "/feed.atom", "/compatibility"] {
+        server.get(&format!("{BASE}{gone}")).is(410);
+    }
+    server.post(&format!("{BASE}/report"), &eve, &report("1.0.0")).is(410);
+
+    // Reports are closed all the same.
+    let page = text(&with_cookie(server, "/reports", &sign_in(server, "root")).is(200));
+    assert!(page.contains("deleted since") && !page.contains("/reports?pack=base"), "{page}");
+    for report in [&of_one, &of_all] {
+        server.send("DELETE", &format!("/api/v1/reports/{}", report["id"].as_str().unwrap()), &root, b"").is(204);
+    }
+
+    // Its last owner and administrators read what was done to it, and others are told that it is gone.
+    for token in [&ada, &root] {
+        let events = server.send("GET", &format!("{BASE}/audit"), token, b"").is(200).json();
+        let words: Vec<&str> =
+            events["events"].as_array().unwrap().iter().map(|event| event["action"].as_str().unwrap()).collect();
+        assert_eq!(words[..3], ["advisory-withdraw", "delete", "delete"], "{words:?}");
+        assert_eq!(words.last(), Some(&"publish"));
+    }
+    server.send("GET", &format!("{BASE}/audit"), &eve, b"").is(410);
+    server.send("GET", "/api/v1/packs/nothing/audit", &root, b"").is(404);
+    has(&text(&with_cookie(server, "/audit?pack=base", &sign_in(server, "ada")).is(200)), &["base 1.1.0 was deleted"]);
+    server.operate("verify-all", &[]);
+}
+
+#[test]
+fn what_was_said_of_a_deleted_pack_stays_coherent() {
+    what_was_said_outlives_a_pack(&Server::start());
+}
+
+#[test]
+fn what_was_said_of_a_deleted_pack_stays_coherent_on_postgres() {
+    let cluster = Cluster::start();
+    what_was_said_outlives_a_pack(&Server::start_on(
+        std::sync::Arc::new(tempfile::tempdir().unwrap()),
+        in_database(cluster.url()),
+    ));
+}

@@ -335,3 +335,20 @@ fn a_mirror_that_lies_is_found_out() {
     mirror(&server.url, folder.path(), &["--recheck"]).unwrap();
     fresh.run(&["add", "base"]).exits(0).prints(&["added base 1.1.0"]);
 }
+
+/// A mirror copies all archives, which says nothing of who uses them.
+#[test]
+fn what_a_mirror_copies_is_no_download() {
+    let server = Server::start();
+    let ada = server.account("ada");
+    let pack = Pack::new("base", "1.0.0");
+    assert_eq!(server.publish(&ada, std::slice::from_ref(&pack))["state"], "published");
+    let folder = tempfile::tempdir().unwrap();
+    mirror(&server.url, folder.path(), &[]).unwrap();
+    let blob = format!("v1/blob/{}", pack.archive.sha256);
+    assert!(folder.path().join(&blob).exists());
+    let downloads = || server.get("/api/v1/packs/base").is(200).json()["downloads"].clone();
+    assert_eq!(downloads(), 0);
+    server.get(&format!("/{blob}")).is(200);
+    assert_eq!(downloads(), 1);
+}

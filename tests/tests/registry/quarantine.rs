@@ -162,7 +162,7 @@ fn reports_reach_administrators_and_nobody_else() {
         .exits(0)
         .prints(&["reported base@1.1.0", "nobody else"]);
     eve.run(&["report", "none", "--kind", "other", "--text", "x"]).exits(1).says(&["there is no pack `none`"]);
-    eve.run(&["report", "base@9.0.0", "--kind", "other", "--text", "x"]).exits(1).says(&["no pack `base 9.0.0`"]);
+    eve.run(&["report", "base@9.0.0", "--kind", "other", "--text", "x"]).exits(1).says(&["there is no `base 9.0.0`"]);
     eve.run(&["report", "base", "--kind", "other", "--text", " "]).exits(1).says(&["a report says what is wrong"]);
     let stranger = home(&server);
     stranger.run(&["report", "base", "--kind", "other", "--text", "x"]).exits(1).says(&["not logged in"]);

@@ -190,3 +190,25 @@ fn exported_names_are_unique_and_possible() {
     let c = compile(&all[1..], &options(), &TestHooks).unwrap().c;
     assert!(c.contains("static void free_1(") && c.contains("\nfree_1(ctxt,x);"), "{c}");
 }
+
+#[test]
+fn functions_have_no_name_of_one_that_user_written_c_calls_or_defines() {
+    let program = |global: &str, helper: &str, exported: &str| {
+        format!(
+            "@instr(\"step(&{{x_data}});\", \"{global}\")\ndef f(x: [f32][1]):\n    x[0] = 1.0\n@proc\ndef {helper}(x: f32[1]):\n    f(x[0:1])\n\
+             @proc\ndef {exported}(x: f32[1]):\n    {helper}(x)\n"
+        )
+    };
+    let defines = "static void more (float *x) {{ x[0] = once(x[0]); }}";
+    for (helper, exported) in [("step", "p"), ("q", "step"), ("more", "p"), ("q", "once")] {
+        refused(codes::EXPORT, "is also a function in the C of", &program(defines, helper, exported));
+    }
+    let mentions = "/* more(x) */ // once(x) is not called\\nstatic const char *more = \\\"once(\\\\\\\"x)\\\";";
+    for (helper, exported) in [("once", "p"), ("q", "once")] {
+        let text = program(mentions, helper, exported);
+        assert!(compile(&[last(&text)], &options(), &TestHooks).is_ok(), "{helper}, {exported}");
+    }
+    // The name of an instruction is no function's.
+    let text = program("", "q", "p").replace("def f(", "def step(").replace("    f(", "    step(");
+    assert!(compile(&[last(&text)], &options(), &TestHooks).is_ok());
+}

@@ -56,14 +56,18 @@ struct Again {
 /// Words of a person for the outcome of a check.
 fn said(known: Known) -> Again {
     let outcome = match known.outcome.as_str() {
-        "verified" => "verifies",
-        "changed" => "verifies, with other counts",
-        _ => "does not verify",
+        "verified" => "verifies".to_owned(),
+        "changed" => "verifies, with other counts".to_owned(),
+        compatibility::UNSETTLED => match known.again {
+            Some(again) => format!("not settled; tried again from {}", format::time(again)),
+            None => "not settled".to_owned(),
+        },
+        _ => "does not verify".to_owned(),
     };
     Again {
         checker: format!("exo {}, {}", known.checker.exo, known.checker.solver),
         at: format::time(known.at),
-        outcome: outcome.to_owned(),
+        outcome,
         detail: known.detail.lines().map(str::to_owned).collect(),
     }
 }

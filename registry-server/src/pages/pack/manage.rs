@@ -94,8 +94,8 @@ pub(super) async fn page(
         .collect();
     versions.reverse();
     let asks_for_code = second_factor::is_asked_for(&service.registry.rows, caller).await?;
-    let events = audit::of_pack(service, caller, pack.name()).await?;
-    let events = events.into_iter().take(SHOWN).map(Event::of_somebody).collect();
+    let part = audit::of_pack(service, caller, pack.name(), &audit::Asked::of(None, SHOWN)).await?;
+    let events = part.events.into_iter().map(Event::of_somebody).collect();
     let (frame, window_hours) = (whole.frame, WINDOW_HOURS);
     render_private(&Manage { frame, pack, versions, asks_for_code, events, window_hours, problem, filled })
 }
