@@ -59,6 +59,19 @@ impl Caller {
         }
     }
 
+    /// Whether the session or token is still good, now that nobody else changes the account: the owner may have ended it since the request came
+    /// in, and what ended it must not be undone by what was under way.
+    ///
+    /// # Errors
+    /// It has ended, or the database cannot be read.
+    pub(crate) async fn must_still_be_there(&self, rows: &mut sqlx::AnyConnection) -> Result<(), ApiError> {
+        let found = sqlx::query("SELECT id FROM tokens WHERE id = $1").bind(self.token.clone());
+        match found.fetch_optional(rows).await? {
+            Some(_) => Ok(()),
+            None => Err(ApiError::unauthorized("the session was ended meanwhile").hint("log in again")),
+        }
+    }
+
     /// Whether the caller may do what only administrators do, to a pack where it is about one.
     pub(crate) fn must_administer(&self, pack: Option<&PackName>) -> Result<(), ApiError> {
         if !self.administrator {
@@ -144,7 +157,7 @@ pub(crate) fn matches(glob: &str, name: &str) -> bool {
 
 /// Makes a token; gives its id and its text, which is not stored.
 pub(crate) async fn issue(
-    rows: &AnyPool,
+    rows: &mut sqlx::AnyConnection,
     login: &str,
     name: &str,
     grant: Option<(&[Right], &[String])>,
@@ -261,8 +274,9 @@ mod tests {
         crate::accounts::create(&rows, "ada", "correct horse battery".to_owned(), None, false).await.unwrap();
         let packs = ["*".to_owned()];
         let grant = Some((&[Right::Yank][..], &packs[..]));
-        let (_, good, _) = issue(&rows, "ada", "t", grant, 1).await.unwrap();
-        let (_, old, _) = issue(&rows, "ada", "t", grant, -1).await.unwrap();
+        let mut connection = rows.acquire().await.unwrap();
+        let (_, good, _) = issue(&mut connection, "ada", "t", grant, 1).await.unwrap();
+        let (_, old, _) = issue(&mut connection, "ada", "t", grant, -1).await.unwrap();
         assert_eq!(caller(&rows, &good).await.unwrap().unwrap().login, "ada");
         assert!(caller(&rows, &old).await.unwrap().is_none() && has_expired(&rows, &old).await.unwrap());
         assert!(!has_expired(&rows, &good).await.unwrap() && !has_expired(&rows, "exo_unknown").await.unwrap());

@@ -56,7 +56,7 @@ async fn hashed(password: String) -> Result<String, Failure> {
     hash.await?.map_err(|error| Failure::new(format!("password hash: {error}")))
 }
 
-/// Gives an account another password, and ends its sessions but one.
+/// Gives an account another password, and ends what was begun with the one before.
 ///
 /// # Errors
 /// The database cannot be written.
@@ -72,7 +72,7 @@ pub(crate) async fn set_password(
         .bind(login.to_owned())
         .execute(&mut *rows)
         .await?;
-    end_other_sessions(rows, login, session).await
+    renew(rows, login, session).await
 }
 
 /// Ends all tokens of an account, sessions too.
@@ -84,21 +84,55 @@ pub(crate) async fn end_tokens(rows: &mut sqlx::AnyConnection, login: &str) -> R
     Ok(())
 }
 
-/// Ends all sessions of an account but one.
+/// Begins another generation of what an account signs in with, after a change of its password or of its second factor: whatever was begun
+/// before ends, which is all sessions but the one that made the change, sign-ins that wait for a code, which name the generation, and a
+/// second factor that waits to be confirmed, whose secret somebody else may know.
 ///
 /// # Errors
 /// The database cannot be written.
-pub(crate) async fn end_other_sessions(
-    rows: &mut sqlx::AnyConnection,
-    login: &str,
-    session: &str,
-) -> Result<(), Failure> {
+pub(crate) async fn renew(rows: &mut sqlx::AnyConnection, login: &str, session: &str) -> Result<(), Failure> {
+    sqlx::query("UPDATE accounts SET generation = generation + 1 WHERE login = $1")
+        .bind(login.to_owned())
+        .execute(&mut *rows)
+        .await?;
+    sqlx::query("DELETE FROM second_factors WHERE login = $1 AND confirmed = 0")
+        .bind(login.to_owned())
+        .execute(&mut *rows)
+        .await?;
     sqlx::query("DELETE FROM tokens WHERE login = $1 AND session = 1 AND id <> $2")
         .bind(login.to_owned())
         .bind(session.to_owned())
         .execute(rows)
         .await?;
     Ok(())
+}
+
+/// Holds an account as it is until the transaction ends, so that what begins with the password that was shown and a change of it come one
+/// after the other; says whether it is open and still of that generation. This must be the transaction's first statement.
+///
+/// # Errors
+/// The database cannot be written.
+pub(crate) async fn hold(rows: &mut sqlx::AnyConnection, login: &str, generation: i64) -> Result<bool, Failure> {
+    let held = sqlx::query(
+        "UPDATE accounts SET generation = generation WHERE login = $1 AND generation = $2 AND disabled = 0",
+    )
+    .bind(login.to_owned())
+    .bind(generation)
+    .execute(rows)
+    .await?;
+    Ok(held.rows_affected() == 1)
+}
+
+/// The generation of what an account signs in with; `None` where it is closed, or there is none.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn generation(rows: &AnyPool, login: &str) -> Result<Option<i64>, Failure> {
+    let found = sqlx::query("SELECT generation FROM accounts WHERE login = $1 AND disabled = 0")
+        .bind(login.to_owned())
+        .fetch_optional(rows)
+        .await?;
+    Ok(found.map(|row| row.try_get("generation")).transpose()?)
 }
 
 /// Makes an account.
@@ -138,18 +172,19 @@ pub(crate) async fn create(
     if done.rows_affected() == 1 { Ok(()) } else { Err(Refused::Taken) }
 }
 
-/// Whether the password is that of an open account. An unknown login takes as long as a wrong password.
+/// The generation of an open account whose password this is; `None` for a wrong one. An unknown login takes as long as a wrong password.
 ///
 /// # Errors
 /// The database cannot be read.
-pub(crate) async fn knows(rows: &AnyPool, login: &str, password: String) -> Result<bool, Failure> {
-    let found = sqlx::query("SELECT password FROM accounts WHERE login = $1 AND disabled = 0")
+pub(crate) async fn knows(rows: &AnyPool, login: &str, password: String) -> Result<Option<i64>, Failure> {
+    let found = sqlx::query("SELECT password, generation FROM accounts WHERE login = $1 AND disabled = 0")
         .bind(login.to_owned())
         .fetch_optional(rows)
         .await?;
-    let hash = found.map(|row| row.try_get::<String, _>("password")).transpose()?;
+    let hash = found.as_ref().map(|row| row.try_get::<String, _>("password")).transpose()?;
+    let generation = found.map(|row| row.try_get("generation")).transpose()?;
     if password.len() > LONGEST_PASSWORD {
-        return Ok(false);
+        return Ok(None);
     }
     let right = tokio::task::spawn_blocking(move || match hash {
         Some(hash) => Argon2::default().verify_password(password.as_bytes(), hash.as_str()).is_ok(),
@@ -157,8 +192,9 @@ pub(crate) async fn knows(rows: &AnyPool, login: &str, password: String) -> Resu
             let _ = Argon2::default().hash_password(password.as_bytes());
             false
         }
-    });
-    Ok(right.await?)
+    })
+    .await?;
+    Ok(generation.filter(|_| right))
 }
 
 /// A one-time code for the first account, an administrator's; `None` when there are accounts.

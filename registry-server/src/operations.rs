@@ -116,7 +116,7 @@ async fn reset_second_factor(place: &Place, login: Option<&str>) -> Result<(), F
     }
     let rows = database::open(place.database.as_deref(), &place.data).await?;
     let reset = match login {
-        Some(login) if second_factor::remove(&rows, login, "second-factor-reset").await? => vec![login.to_owned()],
+        Some(login) if second_factor::reset(&rows, login).await? => vec![login.to_owned()],
         Some(login) => return Err(Failure::new(format!("the account `{login}` has no second factor"))),
         None => second_factor::remove_all(&rows).await?,
     };

@@ -95,17 +95,21 @@ pub(crate) async fn is_on(rows: &AnyPool, login: &str) -> Result<bool, Failure> 
 ///
 /// # Errors
 /// The account has a second factor.
-pub(crate) async fn begin(registry: &Registry, login: &str) -> Result<Enrolment, ApiError> {
+pub(crate) async fn begin(registry: &Registry, caller: &Caller) -> Result<Enrolment, ApiError> {
+    let login = caller.login.as_str();
     let secret: [u8; 20] = chance::bytes()?;
+    let mut turn = database::turn(&registry.rows).await?;
+    caller.must_still_be_there(&mut turn).await?;
     let done = sqlx::query("INSERT INTO second_factors (login, secret, confirmed, last_step, failures, blocked_until, created) VALUES ($1, $2, 0, 0, 0, 0, $3) ON CONFLICT (login) DO UPDATE SET secret = excluded.secret, created = excluded.created WHERE second_factors.confirmed = 0")
         .bind(login.to_owned())
         .bind(registry.sealer.seal(&purpose(login), &secret)?)
         .bind(chance::now()?)
-        .execute(&registry.rows)
+        .execute(&mut *turn)
         .await?;
     if done.rows_affected() == 0 {
         return Err(is_on_already());
     }
+    turn.commit().await?;
     enrolment(&totp(registry, login, Secret::from(secret.to_vec()))?)
 }
 
@@ -132,8 +136,8 @@ async fn waiting(registry: &Registry, login: &str) -> Result<(Totp, String), Api
     Ok((unsealed(registry, login, &sealed)?, sealed))
 }
 
-/// Switches it on, once its owner has shown a code of it; gives the recovery codes, this once. Sessions that were begun with the password
-/// alone end, but for this one.
+/// Switches it on, once its owner has shown a code of it; gives the recovery codes, this once. What was begun with the password alone ends,
+/// but for this session.
 ///
 /// # Errors
 /// The caller is a token, the code is wrong, there were too many wrong ones, or nothing was begun.
@@ -148,6 +152,7 @@ pub(crate) async fn confirm(service: &Service, caller: &Caller, code: &str) -> R
     })?;
     // In a turn, so that of two confirmations one gives codes that are good.
     let mut turn = database::turn(&registry.rows).await?;
+    caller.must_still_be_there(&mut turn).await?;
     let done = sqlx::query(
         "UPDATE second_factors SET confirmed = 1, last_step = $1 WHERE login = $2 AND confirmed = 0 AND secret = $3",
     )
@@ -159,8 +164,8 @@ pub(crate) async fn confirm(service: &Service, caller: &Caller, code: &str) -> R
     if done.rows_affected() == 0 {
         return Err(ApiError::conflict("the second factor was begun anew, or confirmed, meanwhile"));
     }
-    let codes = renew(&mut turn, login).await?;
-    accounts::end_other_sessions(&mut turn, login, &caller.token).await?;
+    let codes = renew_codes(&mut turn, login).await?;
+    accounts::renew(&mut turn, login, &caller.token).await?;
     audit::note(&mut turn, login, "second-factor-on", login).await?;
     turn.commit().await?;
     forgive(registry, caller).await?;
@@ -168,7 +173,7 @@ pub(crate) async fn confirm(service: &Service, caller: &Caller, code: &str) -> R
 }
 
 /// New recovery codes in the place of all others.
-async fn renew(rows: &mut sqlx::AnyConnection, login: &str) -> Result<Vec<String>, Failure> {
+async fn renew_codes(rows: &mut sqlx::AnyConnection, login: &str) -> Result<Vec<String>, Failure> {
     sqlx::query("DELETE FROM recovery_codes WHERE login = $1").bind(login.to_owned()).execute(&mut *rows).await?;
     let mut codes = Vec::with_capacity(RECOVERY_CODES);
     for _ in 0..RECOVERY_CODES {
@@ -357,7 +362,9 @@ pub(crate) async fn new_recovery_codes(
     must_be_on(service, login).await?;
     check_in_session(service, caller, code).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
-    let codes = renew(&mut turn, login).await?;
+    caller.must_still_be_there(&mut turn).await?;
+    let codes = renew_codes(&mut turn, login).await?;
+    accounts::renew(&mut turn, login, &caller.token).await?;
     audit::note(&mut turn, login, "recovery-codes", login).await?;
     turn.commit().await?;
     Ok(codes)
@@ -377,23 +384,35 @@ async fn must_be_on(service: &Service, login: &str) -> Result<(), ApiError> {
 pub(crate) async fn switch_off(service: &Service, caller: &Caller, code: &str) -> Result<(), ApiError> {
     must_be_on(service, &caller.login).await?;
     check_in_session(service, caller, code).await?;
-    Ok(remove(&service.registry.rows, &caller.login, "second-factor-off").await.map(drop)?)
+    let mut turn = database::turn(&service.registry.rows).await?;
+    caller.must_still_be_there(&mut turn).await?;
+    remove(&mut turn, &caller.login, &caller.token, "second-factor-off").await?;
+    Ok(turn.commit().await?)
 }
 
-/// Removes the second factor of an account, whatever its state; says whether there was one.
+/// Switches it off for who has lost it, whatever its state; says whether there was one. All sessions of the account end.
 ///
 /// # Errors
 /// The database cannot be written.
-pub(crate) async fn remove(rows: &AnyPool, login: &str, action: &str) -> Result<bool, Failure> {
+pub(crate) async fn reset(rows: &AnyPool, login: &str) -> Result<bool, Failure> {
     let mut turn = database::turn(rows).await?;
-    let done =
-        sqlx::query("DELETE FROM second_factors WHERE login = $1").bind(login.to_owned()).execute(&mut *turn).await?;
-    sqlx::query("DELETE FROM recovery_codes WHERE login = $1").bind(login.to_owned()).execute(&mut *turn).await?;
-    if done.rows_affected() == 1 {
-        audit::note(&mut turn, login, action, login).await?;
-    }
+    // No session has an empty id, so none is left out.
+    let removed = remove(&mut turn, login, "", "second-factor-reset").await?;
     turn.commit().await?;
-    Ok(done.rows_affected() == 1)
+    Ok(removed)
+}
+
+/// Removes the second factor of an account, and ends what was begun with it but for one session; says whether there was one.
+async fn remove(rows: &mut sqlx::AnyConnection, login: &str, session: &str, action: &str) -> Result<bool, Failure> {
+    let done =
+        sqlx::query("DELETE FROM second_factors WHERE login = $1").bind(login.to_owned()).execute(&mut *rows).await?;
+    sqlx::query("DELETE FROM recovery_codes WHERE login = $1").bind(login.to_owned()).execute(&mut *rows).await?;
+    if done.rows_affected() == 0 {
+        return Ok(false);
+    }
+    accounts::renew(rows, login, session).await?;
+    audit::note(rows, login, action, login).await?;
+    Ok(true)
 }
 
 /// Removes all second factors, and forgets what they were sealed with; gives the accounts that had one.
@@ -404,7 +423,7 @@ pub(crate) async fn remove_all(rows: &AnyPool) -> Result<Vec<String>, Failure> {
     let mut logins = Vec::new();
     for row in sqlx::query("SELECT login FROM second_factors ORDER BY login").fetch_all(rows).await? {
         let login: String = row.try_get("login")?;
-        if remove(rows, &login, "second-factor-reset").await? {
+        if reset(rows, &login).await? {
             logins.push(login);
         }
     }

@@ -12,7 +12,9 @@ use crate::chance;
 use crate::client_address::ClientAddress;
 use crate::database;
 use crate::error::ApiError;
+use crate::failure::Failure;
 use crate::limits;
+use crate::sealing::Sealer;
 use crate::second_factor;
 use crate::service::Service;
 use crate::sessions;
@@ -87,7 +89,7 @@ fn bad_password() -> ApiError {
     ApiError::malformed(format!("a password has at least {SHORTEST_PASSWORD} characters and at most 256"))
 }
 
-/// Whether somebody knows the password of an account, with tries counted and slowed down.
+/// The generation of an account whose password somebody knows, with tries counted and slowed down.
 ///
 /// # Errors
 /// Login or password is wrong, or there were too many tries.
@@ -96,7 +98,7 @@ pub(crate) async fn check_password(
     from: &ClientAddress,
     login: &str,
     password: String,
-) -> Result<(), ApiError> {
+) -> Result<i64, ApiError> {
     let rows = &service.registry.rows;
     if !is_login(login) {
         return Err(ApiError::unauthorized("login or password is wrong"));
@@ -105,17 +107,17 @@ pub(crate) async fn check_password(
     limits::limit(rows, &format!("login {login} from {from}"), LOGINS).await?;
     let wrong = format!("wrong password of {login}");
     tokio::time::sleep(wait(limits::lately(rows, &wrong).await?)).await;
-    if !accounts::knows(rows, login, password).await? {
-        limits::count(rows, &wrong).await?;
-        service.count("login-refused");
-        let mut rows = rows.acquire().await?;
-        // Of logins that nobody has there is nobody to tell.
-        if access::was_account(&mut rows, login).await? {
-            audit::note(&mut rows, login, "login-refused", login).await?;
-        }
-        return Err(ApiError::unauthorized("login or password is wrong"));
+    if let Some(generation) = accounts::knows(rows, login, password).await? {
+        return Ok(generation);
     }
-    Ok(())
+    limits::count(rows, &wrong).await?;
+    service.count("login-refused");
+    let mut rows = rows.acquire().await?;
+    // Of logins that nobody has there is nobody to tell.
+    if access::was_account(&mut rows, login).await? {
+        audit::note(&mut rows, login, "login-refused", login).await?;
+    }
+    Err(ApiError::unauthorized("login or password is wrong"))
 }
 
 /// How far somebody came with a password.
@@ -132,6 +134,27 @@ pub(crate) const HALF_LIFE: i64 = 600;
 /// What a sealed text about a right password is for.
 const HALF: &str = "right password";
 
+/// A right password that waits for a code. It is sealed, and stands in no row.
+struct Half {
+    login: String,
+    /// Of what the account signed in with then: a change of that ends the wait.
+    generation: i64,
+    until: i64,
+}
+
+impl Half {
+    fn seal(&self, sealer: &Sealer) -> Result<String, Failure> {
+        sealer.seal(HALF, format!("{} {} {}", self.login, self.generation, self.until).as_bytes())
+    }
+
+    fn unseal(sealer: &Sealer, text: &str) -> Option<Self> {
+        let shown = String::from_utf8(sealer.unseal(HALF, text)?).ok()?;
+        let mut words = shown.split(' ');
+        let (login, generation, until) = (words.next()?, words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        words.next().is_none().then_some(Self { login: login.to_owned(), generation, until })
+    }
+}
+
 /// Begins a session, or half of one where a second factor has to be shown too.
 ///
 /// # Errors
@@ -142,19 +165,29 @@ pub(crate) async fn enter(
     login: &str,
     password: String,
 ) -> Result<Door, ApiError> {
-    check_password(service, from, login, password).await?;
+    let generation = check_password(service, from, login, password).await?;
     if second_factor::is_on(&service.registry.rows, login).await? {
-        let text = format!("{login} {}", chance::now()? + HALF_LIFE);
-        return Ok(Door::Half(service.registry.sealer.seal(HALF, text.as_bytes())?));
+        let half = Half { login: login.to_owned(), generation, until: chance::now()? + HALF_LIFE };
+        return Ok(Door::Half(half.seal(&service.registry.sealer)?));
     }
-    begin(service, login).await
+    begin(service, login, generation).await
 }
 
-async fn begin(service: &Service, login: &str) -> Result<Door, ApiError> {
-    let (id, token, expires) = access::issue(&service.registry.rows, login, "session", None, 0).await?;
-    let entry = Entry::new(login, "login", login).detail(sessions::named(&id));
-    entry.write(&mut *service.registry.rows.acquire().await?).await?;
+/// Begins a session, unless what the account signs in with was changed since the password was shown.
+async fn begin(service: &Service, login: &str, generation: i64) -> Result<Door, ApiError> {
+    let mut rows = service.registry.rows.begin().await?;
+    if !accounts::hold(&mut rows, login, generation).await? {
+        return Err(changed_meanwhile());
+    }
+    let (id, token, expires) = access::issue(&mut rows, login, "session", None, 0).await?;
+    Entry::new(login, "login", login).detail(sessions::named(&id)).write(&mut rows).await?;
+    rows.commit().await?;
     Ok(Door::Open(token, expires))
+}
+
+fn changed_meanwhile() -> ApiError {
+    ApiError::unauthorized("the password or the second factor of the account was changed since the password was given")
+        .hint("sign in again")
 }
 
 /// Begins a session for who has shown the password before and shows a code now.
@@ -163,14 +196,17 @@ async fn begin(service: &Service, login: &str) -> Result<Door, ApiError> {
 /// The password was shown too long ago, the code is wrong, or there were too many tries.
 pub(crate) async fn finish(service: &Service, from: &ClientAddress, half: &str, code: &str) -> Result<Door, ApiError> {
     limits::limit(&service.registry.rows, &format!("logins from {from}"), LOGINS_OF_ADDRESS).await?;
-    let shown = service.registry.sealer.unseal(HALF, half).and_then(|text| String::from_utf8(text).ok());
-    let (login, _) = shown
-        .as_deref()
-        .and_then(|text| text.split_once(' '))
-        .filter(|(_, until)| until.parse::<i64>().is_ok_and(|until| chance::now().is_ok_and(|now| now < until)))
-        .ok_or_else(|| ApiError::unauthorized("the password was given too long ago").hint("sign in again"))?;
-    second_factor::check(service, login, code).await?;
-    begin(service, login).await
+    let now = chance::now()?;
+    let Half { login, generation, .. } =
+        Half::unseal(&service.registry.sealer, half)
+            .filter(|half| now < half.until)
+            .ok_or_else(|| ApiError::unauthorized("the password was given too long ago").hint("sign in again"))?;
+    // Before the code is looked at: who has nothing but the old password uses up no code, and locks nobody out.
+    if accounts::generation(&service.registry.rows, &login).await? != Some(generation) {
+        return Err(changed_meanwhile());
+    }
+    second_factor::check(service, &login, code).await?;
+    begin(service, &login, generation).await
 }
 
 /// Begins a session with all that an account needs at once; gives its token and when it ends.
@@ -215,6 +251,7 @@ pub(crate) async fn change_password(
     check_own_password(service, from, caller, old).await?;
     second_factor::prove(service, caller).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
+    caller.must_still_be_there(&mut turn).await?;
     accounts::set_password(&mut turn, &caller.login, new, &caller.token).await?;
     audit::note(&mut turn, &caller.login, "password", &caller.login).await?;
     Ok(turn.commit().await?)
@@ -233,7 +270,7 @@ pub(crate) async fn check_own_password(
     caller.must_be_session()?;
     match check_password(service, from, &caller.login, password).await {
         Err(error) if error.status == StatusCode::UNAUTHORIZED => Err(ApiError::forbidden("the password is wrong")),
-        other => other,
+        other => other.map(drop),
     }
 }
 

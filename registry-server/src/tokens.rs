@@ -2,11 +2,14 @@
 
 use exo_index::visible::is_line;
 use serde::{Deserialize, Serialize};
-use sqlx::Row as _;
+use sqlx::{AnyConnection, Row as _};
 
 use crate::access::{self, Caller, LONGEST_TOKEN_DAYS, Right};
 use crate::audit::Entry;
+use crate::chance;
+use crate::database;
 use crate::error::ApiError;
+use crate::failure::Failure;
 use crate::limits::{self, Kind};
 use crate::second_factor;
 use crate::service::Service;
@@ -65,20 +68,48 @@ pub(crate) async fn make(service: &Service, caller: &Caller, new: NewToken) -> R
     if new.packs.is_empty() || new.packs.len() > 50 || !new.packs.iter().all(sound) {
         return Err(ApiError::malformed("a token needs 1 to 50 globs of names, such as `*` or `@arm/*`"));
     }
-    let rows = &service.registry.rows;
-    limits::of_account(rows, Kind::Tokens, &caller.login).await?;
-    if list(service, caller).await?.len() >= MOST {
+    limits::of_account(&service.registry.rows, Kind::Tokens, &caller.login).await?;
+    // Before a code is used up; and again when nobody else makes any.
+    find_room(&list(service, caller).await?, &new.name)?;
+    second_factor::prove(service, caller).await?;
+    let mut turn = database::turn(&service.registry.rows).await?;
+    caller.must_still_be_there(&mut turn).await?;
+    if let Some(replaced) = find_room(&of_account(&mut turn, &caller.login).await?, &new.name)? {
+        sqlx::query("DELETE FROM tokens WHERE id = $1").bind(replaced).execute(&mut *turn).await?;
+    }
+    let (id, token, expires) =
+        access::issue(&mut turn, &caller.login, &new.name, Some((&rights, &new.packs)), new.expires_days).await?;
+    let entry = Entry::new(&caller.login, "token", &new.name);
+    let entry = entry.detail(format!("{id}: {} for {}", new.rights.join(" "), new.packs.join(" ")));
+    entry.write(&mut turn).await?;
+    turn.commit().await?;
+    Ok(Made { id, token, expires })
+}
+
+/// Whether two names of tokens are one to whoever reads them.
+fn are_alike(one: &str, other: &str) -> bool {
+    let plain = |name: &str| name.trim().to_lowercase();
+    plain(one) == plain(other)
+}
+
+/// Whether an account may have a token of some name besides these; gives the id of one that has expired and makes room for it.
+///
+/// # Errors
+/// One of the name is still good: which of the two a list means nobody could tell, and the wrong one would be ended. Or there are too many.
+fn find_room(tokens: &[Listed], name: &str) -> Result<Option<String>, ApiError> {
+    let namesake = tokens.iter().find(|token| are_alike(&token.name, name));
+    if let Some(token) = namesake
+        && token.expires > chance::now()?
+    {
+        return Err(ApiError::conflict(format!("the account has a token called `{}` already", token.name))
+            .hint("choose another name, or end that one first"));
+    }
+    if namesake.is_none() && tokens.len() >= MOST {
         return Err(
             ApiError::conflict(format!("the account has {MOST} tokens already")).hint("end those that nobody uses")
         );
     }
-    second_factor::prove(service, caller).await?;
-    let (id, token, expires) =
-        access::issue(rows, &caller.login, &new.name, Some((&rights, &new.packs)), new.expires_days).await?;
-    let entry = Entry::new(&caller.login, "token", &new.name);
-    let entry = entry.detail(format!("{id}: {} for {}", new.rights.join(" "), new.packs.join(" ")));
-    entry.write(&mut *rows.acquire().await?).await?;
-    Ok(Made { id, token, expires })
+    Ok(namesake.map(|token| token.id.clone()))
 }
 
 /// A token as its owner sees it.
@@ -98,9 +129,14 @@ pub(crate) struct Listed {
 /// The caller is a token itself.
 pub(crate) async fn list(service: &Service, caller: &Caller) -> Result<Vec<Listed>, ApiError> {
     caller.must_be_session()?;
+    Ok(of_account(&mut *service.registry.rows.acquire().await?, &caller.login).await?)
+}
+
+/// The tokens of an account, without sessions.
+async fn of_account(rows: &mut AnyConnection, login: &str) -> Result<Vec<Listed>, Failure> {
     let found = sqlx::query("SELECT id, name, rights, packs, created, expires FROM tokens WHERE login = $1 AND session = 0 ORDER BY created, id")
-        .bind(caller.login.clone())
-        .fetch_all(&service.registry.rows)
+        .bind(login.to_owned())
+        .fetch_all(rows)
         .await?;
     let mut tokens = Vec::new();
     for row in found {

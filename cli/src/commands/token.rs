@@ -100,14 +100,16 @@ fn list(api: &Api, terminal: &Terminal) -> Outcome<Exit> {
 
 fn create(wanted: &CreateToken, api: &Api, terminal: &Terminal) -> Outcome<Exit> {
     let rights: Vec<&str> = wanted.rights.iter().map(|right| right.as_str()).collect();
-    let body = json!({ "name": wanted.name, "rights": rights, "packs": wanted.packs, "expires_days": wanted.days });
+    // Between names are commas or, as on the registry's page, spaces, which no name holds.
+    let packs: Vec<&str> = wanted.packs.iter().flat_map(|list| list.split_whitespace()).collect();
+    let body = json!({ "name": wanted.name, "rights": rights, "packs": packs, "expires_days": wanted.days });
     let answer = api.ask_proven(terminal, wanted.proof.code(), "POST", "tokens", Body::Json(&body))?;
     let text = |key: &str| answer.get(key).and_then(Value::as_str).map(shown).unwrap_or_default();
     let (id, token) = (text("id"), text("token"));
     terminal.note(&format!(
         "token {id} may {} for {}, and lasts {}; it is shown this once:",
         rights.join(", "),
-        wanted.packs.join(", "),
+        packs.join(", "),
         count(usize::try_from(wanted.days).unwrap_or(usize::MAX), "day")
     ));
     terminal.answer(

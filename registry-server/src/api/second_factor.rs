@@ -33,7 +33,7 @@ pub(super) async fn begin(
     Json(body): Json<Password>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     check_own_password(&service, &from, &caller, body.password).await?;
-    let begun = second_factor::begin(&service.registry, &caller.login).await?;
+    let begun = second_factor::begin(&service.registry, &caller).await?;
     Ok((StatusCode::CREATED, Json(json!({ "secret": begun.secret, "uri": begun.uri }))))
 }
 

@@ -10,21 +10,24 @@ use super::{execute, turn};
 use crate::failure::Failure;
 
 /// The version of `schema.sql`.
-pub(crate) const VERSION: i64 = 2;
+pub(crate) const VERSION: i64 = 3;
 
 /// The statements that make a version of the one before it. Tables and indexes that are new are in `schema.sql`, and made from there.
-const STEPS: [(i64, &[&str]); 1] = [(
-    2,
-    &[
-        "ALTER TABLE tokens ADD COLUMN wrong_codes BIGINT NOT NULL DEFAULT 0",
-        "ALTER TABLE audit ADD COLUMN token TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE audit ADD COLUMN address TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE audit ADD COLUMN version TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE audit ADD COLUMN detail TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE publishes ADD COLUMN token TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE publishes ADD COLUMN address TEXT NOT NULL DEFAULT ''",
-    ],
-)];
+const STEPS: [(i64, &[&str]); 2] = [
+    (
+        2,
+        &[
+            "ALTER TABLE tokens ADD COLUMN wrong_codes BIGINT NOT NULL DEFAULT 0",
+            "ALTER TABLE audit ADD COLUMN token TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE audit ADD COLUMN address TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE audit ADD COLUMN version TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE audit ADD COLUMN detail TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE publishes ADD COLUMN token TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE publishes ADD COLUMN address TEXT NOT NULL DEFAULT ''",
+        ],
+    ),
+    (3, &["ALTER TABLE accounts ADD COLUMN generation BIGINT NOT NULL DEFAULT 0"]),
+];
 
 /// Brings the tables that are there to the present version; new ones are made afterwards.
 ///

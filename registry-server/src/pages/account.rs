@@ -110,7 +110,7 @@ async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outco
         fresh: outcome.fresh.as_deref(),
         problem: outcome.problem.as_deref(),
         name: field("name").unwrap_or_default(),
-        globs: field("packs").unwrap_or("*"),
+        globs: field("packs").unwrap_or_default(),
         days: field("days").unwrap_or(&usual),
         longest: LONGEST_TOKEN_DAYS,
         asks_for_code: second_factor::is_asked_for(&service.registry.rows, caller).await?,
@@ -132,6 +132,11 @@ pub(super) async fn show(
     page(&service, &visitor.frame, caller, &Outcome::default()).await
 }
 
+/// The words of a list, with spaces between them as this page has them, or commas as the command line has them.
+fn words(list: &str) -> impl Iterator<Item = &str> {
+    list.split(|char: char| char.is_whitespace() || char == ',').filter(|word| !word.is_empty())
+}
+
 pub(super) async fn make_token(
     State(service): State<Service>,
     Extension(visitor): Extension<Visitor>,
@@ -144,7 +149,7 @@ pub(super) async fn make_token(
     let new = NewToken {
         name: field("name").to_owned(),
         rights: rights.map(str::to_owned).collect(),
-        packs: field("packs").split_whitespace().map(str::to_owned).collect(),
+        packs: words(field("packs")).map(str::to_owned).collect(),
         expires_days: field("days").parse().unwrap_or(0),
     };
     match tokens::make(&service, caller, new).await {

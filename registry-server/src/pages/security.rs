@@ -243,7 +243,7 @@ pub(super) async fn begin(
     Form(filled): Form<Filled>,
 ) -> Result<Response, PageError> {
     let begun = with_password(&service, &visitor, &from, &filled, async |caller, _| {
-        Ok(Begun::of(&second_factor::begin(&service.registry, &caller.login).await?)?)
+        Ok(Begun::of(&second_factor::begin(&service.registry, caller).await?)?)
     });
     let begun = begun.await?.map(|begun| Outcome { begun: Some(begun), confirming: true, ..Outcome::default() });
     after(&service, &visitor, BEGIN, begun).await
@@ -269,7 +269,9 @@ pub(super) async fn new_recovery_codes(
     let result = with_password(&service, &visitor, &from, &filled, async |caller, code| {
         second_factor::new_recovery_codes(&service, caller, code).await
     });
-    let done = Some("The recovery codes that you had before are good for nothing now.");
+    let done = Some(
+        "The recovery codes that you had before are good for nothing now. Other browsers and machines are signed out.",
+    );
     let outcome = result.await?.map(|codes| Outcome { done, codes, ..Outcome::default() });
     after(&service, &visitor, CODES, outcome).await
 }
@@ -283,7 +285,9 @@ pub(super) async fn switch_off(
     let result = with_password(&service, &visitor, &from, &filled, async |caller, code| {
         second_factor::switch_off(&service, caller, code).await
     });
-    let done = Some("The second factor is off: the password alone is enough to sign in.");
+    let done = Some(
+        "The second factor is off: the password alone is enough to sign in. Other browsers and machines are signed out.",
+    );
     after(&service, &visitor, OFF, result.await?.map(|()| Outcome { done, ..Outcome::default() })).await
 }
 

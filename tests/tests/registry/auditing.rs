@@ -172,6 +172,19 @@ fn pages_show_what_was_done_lately() {
     assert!(!text(&server.get("/organisations/lab").is(200)).contains("was made by"), "others are not told");
 }
 
+/// Gives an account another password, as who runs the registry does; what is said.
+pub(crate) fn reset_password(server: &Server, login: &str, password: &str, more: &[&str]) -> String {
+    use std::io::Write as _;
+    let mut command = std::process::Command::new(crate::server::program());
+    command.args(["user", "reset-password", login, "--data"]).arg(server.folder.path()).args(more);
+    command.envs(server.variables.iter().cloned()).stdin(std::process::Stdio::piped());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
 /// The pages lead to all of it, from the newest entry to the first.
 #[test]
 fn pages_lead_to_all_that_was_done() {
@@ -231,17 +244,7 @@ fn sessions_end(server: &Server) {
     server.send("GET", "/api/v1/whoami", &ada, b"").is(200);
     assert_eq!(words(&events(server, "account/audit", &ada))[0], "session-end");
 
-    let reset = |login: &str, password: &str, more: &[&str]| {
-        use std::io::Write as _;
-        let mut command = std::process::Command::new(crate::server::program());
-        command.args(["user", "reset-password", login, "--data"]).arg(server.folder.path()).args(more);
-        command.envs(server.variables.iter().cloned()).stdin(std::process::Stdio::piped());
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-    };
+    let reset = |login: &str, password: &str, more: &[&str]| reset_password(server, login, password, more);
     assert!(reset("nobody", "another long password", &[]).contains("there is no account `nobody`"));
     assert!(reset("ada", "short", &[]).contains("shorter than 10"));
     assert!(reset("ada", "another long password\n", &[]).contains("signed out everywhere"));

@@ -103,6 +103,14 @@ fn tokens_are_made_listed_used_and_taken_back() {
     ada.run(&["token", "create", "long", "--right", "yank", "--for", "*", "--days", "4000"])
         .exits(1)
         .says(&["a token lasts"]);
+    // Commas and spaces, as on the page; a name that reads the same is refused.
+    ada.run(&["token", "create", "CI ", "--right", "yank", "--for", "base"])
+        .exits(1)
+        .says(&["has a token called `ci` already", "choose another name, or end that one first"]);
+    ada.run(&["token", "create", "both", "--right", "yank", "--for", "base other,@ada/*"])
+        .exits(0)
+        .says(&["may yank for base, other, @ada/*"]);
+    ada.run(&["token", "revoke", "both"]).exits(0);
     ada.run(&["token", "create", "x", "--right", "admin", "--for", "*"]).exits(1).says(&["only an administrator's"]);
 
     // A machine has the token in its environment, and does with it what it is for.

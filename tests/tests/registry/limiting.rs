@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::pages::text;
 use crate::postgres::Cluster;
@@ -18,6 +18,11 @@ fn comes_to_an_end(most: usize, mut ask: impl FnMut(usize) -> Answer) {
     assert_eq!(said, format!("more than {most} requests in a minute"));
 }
 
+/// A token that is asked for, of a name of its own.
+fn token(number: usize) -> Value {
+    json!({ "name": format!("t{number}"), "rights": ["yank"], "packs": ["*"], "expires_days": 1 })
+}
+
 fn each_kind_has_an_end(server: &Server) {
     let ada = server.account("ada");
     server.account("eve");
@@ -27,8 +32,7 @@ fn each_kind_has_an_end(server: &Server) {
     // Each kind is counted for itself.
     comes_to_an_end(60, |_| server.send("PUT", owner, &ada, b""));
     comes_to_an_end(60, |number| server.send("PUT", &format!("/api/v1/organisations/lab{number}"), &ada, b""));
-    let token = json!({ "name": "t", "rights": ["yank"], "packs": ["*"], "expires_days": 1 });
-    comes_to_an_end(30, |_| server.post("/api/v1/tokens", &ada, &token));
+    comes_to_an_end(30, |number| server.post("/api/v1/tokens", &ada, &token(number)));
     server.send("GET", "/api/v1/packs/base/audit", &ada, b"").is(200);
 }
 
@@ -46,21 +50,54 @@ fn everything_that_an_account_does_has_an_end_on_postgres() {
     ));
 }
 
+/// Of many that are asked for at the same time, under what reads as the same name, one is made.
+fn a_name_is_that_of_one_token(server: &Server) {
+    let (ada, eve) = (server.account("ada"), server.account("eve"));
+    let named = |name: &str| json!({ "name": name, "rights": ["yank"], "packs": ["*"], "expires_days": 1 });
+    let make_at_once = &|name: &str| server.post("/api/v1/tokens", &ada, &named(name)).status;
+    let mut answers: Vec<u16> = std::thread::scope(|scope| {
+        let ask = |name: &'static str| scope.spawn(move || make_at_once(name));
+        ["Release", "release", " RELEASE", "release "].map(ask).into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    answers.sort_unstable();
+    assert_eq!(answers, [201, 409, 409, 409]);
+    server.post("/api/v1/tokens", &eve, &named("release")).is(201);
+    let other = server.post("/api/v1/tokens", &ada, &named("release 2")).is(201).json();
+    server.post("/api/v1/tokens", &ada, &named("Release 2")).is(409);
+    server.send("DELETE", &format!("/api/v1/tokens/{}", other["id"].as_str().unwrap()), &ada, b"").is(204);
+    server.post("/api/v1/tokens", &ada, &named("Release 2")).is(201);
+}
+
+#[test]
+fn two_tokens_of_an_account_have_two_names() {
+    a_name_is_that_of_one_token(&Server::start());
+}
+
+#[test]
+fn two_tokens_of_an_account_have_two_names_on_postgres() {
+    let cluster = Cluster::start();
+    let folder = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    a_name_is_that_of_one_token(&Server::start_on(folder, in_database(cluster.url())));
+}
+
 #[test]
 fn an_account_has_so_many_tokens() {
     let server = Server::start();
     let ada = server.account("ada");
-    let token = json!({ "name": "t", "rights": ["yank"], "packs": ["*"], "expires_days": 1 });
     for number in 0..100 {
         if number % 25 == 0 {
             // Minutes pass.
             server.change_rows("DELETE FROM limits");
         }
-        server.post("/api/v1/tokens", &ada, &token).is(201);
+        server.post("/api/v1/tokens", &ada, &token(number)).is(201);
     }
     server.change_rows("DELETE FROM limits");
-    let refused = server.post("/api/v1/tokens", &ada, &token).is(409).json();
+    let refused = server.post("/api/v1/tokens", &ada, &token(100)).is(409).json();
     assert!(refused["error"]["message"].as_str().unwrap().contains("has 100 tokens already"), "{refused}");
+    // One that has expired makes room for its like, and for no other.
+    server.change_rows("UPDATE tokens SET expires = 1 WHERE name = 't7'");
+    server.post("/api/v1/tokens", &ada, &token(100)).is(409);
+    server.post("/api/v1/tokens", &ada, &token(7)).is(201);
 }
 
 #[test]

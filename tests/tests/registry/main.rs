@@ -15,6 +15,7 @@ mod deletion;
 mod description;
 mod fairness;
 mod faults;
+mod generations;
 mod guarding;
 mod limiting;
 mod memory;

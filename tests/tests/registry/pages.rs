@@ -246,7 +246,10 @@ fn an_account_makes_and_revokes_tokens() {
     let account = with_cookie(&server, "/account", &session).is(200);
     assert_eq!(account.headers["cache-control"], "no-store");
     let token = form_token(&text(&account));
-    let body = format!("form_token={token}&name=laptop&publish-new=on&packs=ba*+%40ada/*&days=30");
+    // What is chosen already is what everybody wants: no right, and no pack.
+    has(&text(&account), &["name=\"packs\" value=\"\"", "with spaces or commas between them"]);
+    assert!(!text(&account).contains("value=\"on\" checked"));
+    let body = format!("form_token={token}&name=laptop&publish-new=on&packs=ba*,+%40ada/*&days=30");
     let made = text(&form(&server, "/account/tokens", &session, &body).is(200));
     let secret = made.split(['>', '<']).find(|part| part.starts_with("exo_")).unwrap().to_owned();
     let me = server.send("GET", "/api/v1/whoami", &secret, b"").is(200).json();

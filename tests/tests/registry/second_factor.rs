@@ -180,7 +180,7 @@ fn a_stolen_session_makes_no_token() {
         ("PUT", "/api/v1/account/password", &password, 204),
     ];
     // Right after logging in nobody is asked.
-    server.send("POST", "/api/v1/tokens", &session, token.as_bytes()).is(201);
+    server.token(&session, &["yank"], &["*"]);
     let age = || server.change_rows("UPDATE tokens SET expires = expires - 700 WHERE session = 1");
     assert!(age() >= 1);
     let codes = [&authenticator.codes[1]].into_iter().chain(&recovery[..6]);
@@ -211,8 +211,8 @@ fn guesses_in_a_session_end_that_session_and_no_other() {
     server.send("GET", "/api/v1/whoami", &session, b"").is(200);
     let stolen = login(&server, Some(&recovery[0])).is(200).json()["token"].as_str().unwrap().to_owned();
     assert!(server.change_rows("UPDATE tokens SET expires = expires - 700 WHERE session = 1") >= 2);
-    let token = json!({ "name": "t", "rights": ["yank"], "packs": ["*"], "expires_days": 1 }).to_string();
     let make = |session: &str, code: &str| {
+        let token = json!({ "name": code, "rights": ["yank"], "packs": ["*"], "expires_days": 1 }).to_string();
         server.send_with("POST", "/api/v1/tokens", session, token.as_bytes(), &[("exo-code", code)]).status
     };
     let guesses: Vec<u16> = (0..7).map(|_| make(&stolen, &authenticator.wrong())).collect();

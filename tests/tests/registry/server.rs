@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use exo_index::archive::{BuiltArchive, Limits, PackFiles, build};
@@ -245,7 +246,10 @@ impl Server {
 
     /// A token with rights on names.
     pub(crate) fn token(&self, session: &str, rights: &[&str], packs: &[&str]) -> String {
-        let body = json!({ "name": "test", "rights": rights, "packs": packs, "expires_days": 1 });
+        // Of an account, no two tokens have the same name.
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("test {}", MADE.fetch_add(1, Ordering::Relaxed));
+        let body = json!({ "name": name, "rights": rights, "packs": packs, "expires_days": 1 });
         self.post("/api/v1/tokens", session, &body).is(201).json()["token"].as_str().unwrap().to_owned()
     }
 
@@ -336,6 +340,15 @@ pub(crate) fn operate_on(
     let output = run.output().unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.success() { Ok(text) } else { Err(text) }
+}
+
+/// Works on an account, as who runs the registry does.
+#[track_caller]
+pub(crate) fn user(server: &Server, arguments: &[&str]) {
+    let mut command = Command::new(program());
+    command.arg("user").args(arguments).arg("--data").arg(server.folder.path());
+    let output = command.envs(server.variables.iter().cloned()).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 impl Drop for Server {
