@@ -43,7 +43,7 @@ pub(crate) struct Global {
     /// The member of the workspace to work on
     #[arg(short = 'p', long = "pack", global = true, value_name = "PACK", conflicts_with = "workspace")]
     pub(crate) member: Vec<String>,
-    /// All members of the workspace, for check, test, build, package and publish
+    /// All members of the workspace, for check, test, build, package, publish, audit and tree
     #[arg(long, global = true)]
     pub(crate) workspace: bool,
     /// Raise or lower limits of evaluation: steps=N, depth=N, memory=MiB, seconds=N, solver=N

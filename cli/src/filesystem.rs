@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::environment;
 use crate::failure::{Failure, Outcome};
 
+/// What messages call it when a file is made or changed.
+const WRITES: [&str; 2] = ["write", "replace"];
+
 /// A failed file operation in our words: the path, the reason, and what helps.
 pub(crate) fn failure(verb: &str, path: &Path, error: &io::Error) -> Box<Failure> {
     let failure = Failure::environment(format!("cannot {verb} `{}`: {}", path.display(), reason(error)));
@@ -20,6 +23,15 @@ pub(crate) fn failure(verb: &str, path: &Path, error: &io::Error) -> Box<Failure
             failure.hint("free some space on that disk and run the command again; nothing was left half-written")
         }
         io::ErrorKind::PermissionDenied => failure.hint("check the owner and the permissions of that path"),
+        io::ErrorKind::NotFound if WRITES.contains(&verb) => {
+            failure.hint("make the folder first, or name a file in one that is there")
+        }
+        io::ErrorKind::IsADirectory | io::ErrorKind::ResourceBusy if WRITES.contains(&verb) => {
+            failure.hint("that is a folder: name a file in it")
+        }
+        io::ErrorKind::NotADirectory if WRITES.contains(&verb) => {
+            failure.hint("something on the way there is a file: name a folder that is there")
+        }
         io::ErrorKind::ReadOnlyFilesystem => failure.hint("that file system is mounted read-only; work in a copy"),
         _ => failure,
     }
@@ -122,10 +134,10 @@ const PRIVATE: u32 = 0o600;
 
 /// Writes a file and waits until it is on the disk; leaves nothing when that fails.
 pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Outcome<()> {
-    write_with(path, bytes, PUBLIC)
+    write_file(path, bytes, PUBLIC).map_err(|error| failure("write", path, &error))
 }
 
-fn write_with(path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
+fn write_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let write = || {
         step()?;
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)?;
@@ -134,9 +146,8 @@ fn write_with(path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
         step()?;
         file.sync_all()
     };
-    write().map_err(|error| {
+    write().inspect_err(|_| {
         let _ = fs::remove_file(path);
-        failure("write", path, &error)
     })
 }
 
@@ -230,7 +241,8 @@ pub(crate) fn is_open_to_others(path: &Path) -> Outcome<bool> {
 
 fn replace(path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
     let temporary = beside(path);
-    write_with(&temporary, bytes, mode)?;
+    // It is the file that was asked for that cannot be written, not the one beside it.
+    write_file(&temporary, bytes, mode).map_err(|error| failure("write", path, &error))?;
     if let Err(failed) = rename(&temporary, path) {
         let _ = fs::remove_file(&temporary);
         return Err(failed);
@@ -331,6 +343,25 @@ mod tests {
         let failed = failure("write", Path::new("x"), &io::Error::from(io::ErrorKind::StorageFull));
         assert!(failed.hints[0].contains("free some space"));
         assert_eq!(failed.exit, crate::failure::Exit::Environment);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_named_as_it_was_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("file"), "").unwrap();
+        fs::create_dir(folder.path().join("folder")).unwrap();
+        for (name, why, remedy) in [
+            ("none/x", "no such file or directory", "make the folder first"),
+            ("file/x", "not a directory", "a folder that is there"),
+            ("folder", "is a directory", "name a file in it"),
+        ] {
+            let path = folder.path().join(name);
+            let failed = write_output(&path, b"x").unwrap_err();
+            let place = format!("`{}`: {why}", path.display());
+            assert!(failed.message.ends_with(&place), "{}", failed.message);
+            assert!(failed.hints.concat().contains(remedy), "{:?} {:?}", failed.message, failed.hints);
+            assert_eq!(failed.exit, crate::failure::Exit::Environment);
+        }
     }
 
     #[test]

@@ -4,9 +4,11 @@ pub(crate) mod api;
 pub(crate) mod client;
 pub(crate) mod configuration;
 pub(crate) mod credentials;
+mod hearing;
 pub(crate) mod reach;
 pub(crate) mod sending;
 pub(crate) mod stewards;
+pub(crate) mod tombstone;
 pub(crate) mod transport;
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -151,6 +152,11 @@ impl Terminal {
         }
     }
 
+    /// That a command waits for somebody who may not come: said however quiet it is to be, since it would look dead.
+    pub(crate) fn waiting(&self, what: &str) {
+        self.error_text(&format!("{} {what}\n", self.painted(YELLOW, &format!("{:>10}", "Waiting"))));
+    }
+
     /// Lines of a summary for people, on stderr.
     pub(crate) fn note(&self, text: &str) {
         if self.loudness >= Loudness::Normal {
@@ -168,6 +174,13 @@ impl Terminal {
     pub(crate) fn warning(&self, text: &str) {
         if self.loudness >= Loudness::Normal {
             self.error_text(&format!("{}: {text}\n", self.painted(YELLOW, "warning")));
+        }
+    }
+
+    /// What can be done about what was just warned of.
+    pub(crate) fn hint(&self, text: &str) {
+        if self.loudness >= Loudness::Normal {
+            self.error_text(&format!("{}: {}\n", self.painted(CYAN, "  hint"), report::text::indented(text, 8)));
         }
     }
 
@@ -259,6 +272,22 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Does some work; where it takes longer than `told`, says for whom it waits.
+pub(crate) fn while_waiting<T>(told: Option<Duration>, what: &str, work: impl FnOnce() -> T) -> T {
+    let Some(told) = told else { return work() };
+    std::thread::scope(|scope| {
+        let (done, end) = channel::<()>();
+        scope.spawn(move || {
+            if end.recv_timeout(told) == Err(RecvTimeoutError::Timeout) {
+                waiting(what);
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
 }
 
 /// That a command waits for somebody else; told from a thread beside it, which has no terminal.

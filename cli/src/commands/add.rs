@@ -25,6 +25,7 @@ use crate::install::{self, plan};
 use crate::project::Project;
 use crate::project::read;
 use crate::registry::reach::Place;
+use crate::registry::tombstone::Tombstone;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -116,7 +117,7 @@ fn wanted(
         };
         registry.reach(settings, terminal, [(&name, Place::of(&source))], project.lock.as_ref())?;
         let Some(newest) = registry.versions(&name).next_back() else {
-            return Err(unknown_pack(&name, registry));
+            return Err(unknown_pack(settings, &name, registry));
         };
         if let Some(deprecated) = &newest.deprecated {
             terminal.warning(&format!("`{name}` is {deprecated}"));
@@ -130,7 +131,10 @@ fn wanted(
 }
 
 /// The failure for a pack that the registry does not have.
-pub(crate) fn unknown_pack(name: &PackName, registry: &Registry) -> Box<Failure> {
+pub(crate) fn unknown_pack(settings: &Settings, name: &PackName, registry: &Registry) -> Box<Failure> {
+    if let Some(tombstone) = Tombstone::among(settings, registry.reached.asked_for(name), name, None) {
+        return tombstone.failure().hint("nobody is given its name again; `exo search` finds packs to use instead");
+    }
     let beside = registry.reached.names_beside(name);
     let near = nearest(name.as_str(), registry.names().chain(&beside).map(PackName::as_str));
     let asked: String = registry.reached.asked_for(name).map(|url| format!(" or in registry `{url}`")).collect();
@@ -140,7 +144,9 @@ pub(crate) fn unknown_pack(name: &PackName, registry: &Registry) -> Box<Failure>
         Some(suggestion) => failure.hint(suggestion),
         None => {
             let all: Vec<&str> = registry.names().map(PackName::as_str).collect();
-            failure.hint(format!("there are {}; a pack on this disk is added with --path DIR", all.join(", ")))
+            let elsewhere = if asked.is_empty() { "" } else { ", and `exo search WORD` looks through the registry" };
+            failure
+                .hint(format!("there are {}{elsewhere}; a pack on this disk is added with --path DIR", all.join(", ")))
         }
     }
 }

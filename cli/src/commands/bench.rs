@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Bench, settings: &Settings, terminal: &Terminal) -
     let passes = |job: &&Job| arguments.filter.as_ref().is_none_or(|filter| name(job).contains(filter));
     let jobs: Vec<&Job> = jobs.iter().filter(passes).collect();
     if let (true, Some(filter)) = (jobs.is_empty(), &arguments.filter) {
-        return Err(Failure::usage(format!("no kernel has `{filter}` in its name"))
+        return Err(Failure::refused(format!("no kernel has `{filter}` in its name"))
             .hint("names look like `gemm::avx2`; `exo bench` times all"));
     }
     let toolchain = CToolchain::new(&settings.environment);

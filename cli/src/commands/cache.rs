@@ -21,9 +21,9 @@ pub(super) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
             let size = maintenance::size(&cache)?;
             terminal.answer(
                 || {
-                    let mebibytes = size.bytes as f64 / f64::from(1 << 20);
                     format!(
-                        "{mebibytes:.1} MiB in {} and {}\n",
+                        "{} in {} and {}\n",
+                        memory(size.bytes),
                         count(size.trees, "pack"),
                         count(size.verdicts, "verdict")
                     )
@@ -42,6 +42,14 @@ pub(super) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         CacheAction::Verify { repair } => return verify(&cache, repair, terminal),
     }
     Ok(Exit::Done)
+}
+
+/// An amount of memory as people say it.
+fn memory(bytes: u64) -> String {
+    match bytes as f64 / 1024.0 {
+        kibibytes if kibibytes < 1024.0 => format!("{kibibytes:.1} KiB"),
+        kibibytes => format!("{:.1} MiB", kibibytes / 1024.0),
+    }
 }
 
 fn verify(cache: &Cache, repair: bool, terminal: &Terminal) -> Outcome<Exit> {

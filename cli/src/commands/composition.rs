@@ -90,7 +90,7 @@ pub(super) fn jobs(
         return Err(Failure::refused(message).diagnostics(diagnostics));
     }
     if jobs.is_empty() {
-        return Err(Failure::usage("no kernel has the targets that were selected")
+        return Err(Failure::refused("no kernel has the targets that were selected")
             .hint("leave out --kernel or --target to build all combinations"));
     }
     Ok(jobs)
@@ -110,7 +110,7 @@ fn check_selection(what: &str, selection: &[String], known: &[&str]) -> Outcome<
     match selection.iter().find(|wanted| !known.contains(&wanted.as_str())) {
         None => Ok(()),
         Some(unknown) => {
-            let failure = Failure::usage(format!("Exo.toml has no {what} `{unknown}`")).code(codes::KERNEL);
+            let failure = Failure::refused(format!("Exo.toml has no {what} `{unknown}`")).code(codes::KERNEL);
             let near = nearest(unknown, known.iter().copied());
             Err(failure.hint(did_you_mean(&near).unwrap_or_else(|| format!("it has {}", known.join(", ")))))
         }

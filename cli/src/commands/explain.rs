@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &Explain, terminal: &Terminal) -> Outcome<Exit> {
         return Ok(Exit::Done);
     };
     let Some(entry) = codes::explain(wanted) else {
-        let failure = Failure::usage(format!("there is no error code `{wanted}`"));
+        let failure = Failure::refused(format!("there is no error code `{wanted}`"));
         let near = nearest(&wanted.to_uppercase(), codes::ALL.iter().map(|entry| entry.code.0));
         return Err(failure.hint(did_you_mean(&near).unwrap_or_else(|| "`exo explain` lists all codes".into())));
     };

@@ -155,7 +155,7 @@ fn unknown(topic: &str, root: &clap::Command, operators: &[OperatorHelp], others
         .chain(others.iter().map(String::as_str))
         .chain(["environment", "functions", "operators"]);
     let near = nearest(topic, names);
-    Failure::usage(format!("there is no help about `{topic}`")).hint(
+    Failure::refused(format!("there is no help about `{topic}`")).hint(
         did_you_mean(&near)
             .unwrap_or_else(|| "`exo help` lists the commands, `exo help operators` the operators".into()),
     )

@@ -20,6 +20,7 @@ use crate::policy::{self, Offered};
 use crate::project::Project;
 use crate::registry::reach::Place;
 use crate::registry::stewards::Stewards;
+use crate::registry::tombstone::Tombstone;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 use elsewhere::Elsewhere;
@@ -140,12 +141,12 @@ pub(super) fn info(arguments: &Info, settings: &Settings, terminal: &Terminal) -
     let place = arguments.registry.as_deref().map_or(Place::Unsaid, Place::Named);
     registry.reach(settings, terminal, [(&name, place)], lock.as_ref())?;
     let Some(pack) = registry.newest().find(|pack| *pack.name() == name) else {
-        return Err(unknown_pack(&name, &registry));
+        return Err(unknown_pack(settings, &name, &registry));
     };
     let offered = Offered::here(&registry, settings)?;
     let (can_be_added, pack) = match &version {
         Some(version) => {
-            let found = registry.get(&name, version).ok_or_else(|| no_version(&registry, &name, version))?;
+            let found = registry.get(&name, version).ok_or_else(|| no_version(settings, &registry, &name, version))?;
             (offered.judge(found).iter().all(Removal::is_of_requirements), found)
         }
         None => {
@@ -205,11 +206,15 @@ fn one_version(text: &str) -> Outcome<Version> {
     })
 }
 
-fn no_version(registry: &Registry, name: &PackName, version: &Version) -> Box<Failure> {
+fn no_version(settings: &Settings, registry: &Registry, name: &PackName, version: &Version) -> Box<Failure> {
     let all: Vec<String> = registry.versions(name).rev().map(|found| found.version().to_string()).collect();
-    Failure::refused(format!("`{name}` has no version {version}"))
-        .code(exo_compiler::diagnostic::codes::RESOLUTION)
-        .hint(format!("it has {}", all.join(", ")))
+    let tombstone = Tombstone::among(settings, registry.reached.asked_for(name), name, Some(version));
+    let failure = match tombstone {
+        Some(tombstone) => tombstone.failure(),
+        None => Failure::refused(format!("`{name}` has no version {version}"))
+            .code(exo_compiler::diagnostic::codes::RESOLUTION),
+    };
+    failure.hint(format!("it has {}", all.join(", ")))
 }
 
 /// What a registry says of a version beyond the index: what its checker signed, and what its server tells.

@@ -47,8 +47,11 @@ pub(super) fn run(arguments: &Show, settings: &Settings, terminal: &Terminal) ->
     }
     let last = steps.len().saturating_sub(1);
     if let Some(wanted) = arguments.step.filter(|wanted| *wanted > last) {
-        return Err(Failure::usage(format!("the schedule has {}, so there is no step {wanted}", count(last, "step")))
-            .hint("step 0 is the algorithm"));
+        return Err(Failure::refused(format!(
+            "the schedule has {}, so there is no step {wanted}",
+            count(last, "step")
+        ))
+        .hint("step 0 is the algorithm"));
     }
     let shown: Vec<&Step<'_>> =
         steps.iter().filter(|step| arguments.step.is_none_or(|wanted| step.number == wanted)).collect();

@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &Test, settings: &Settings, terminal: &Terminal) ->
     let all: Vec<(String, &TestResult)> =
         results.iter().map(|(work, result)| (work.qualified(&result.name), result)).collect();
     if let (true, Some(filter)) = (all.is_empty(), &arguments.filter) {
-        return Err(Failure::usage(format!("no test has `{filter}` in its name"))
+        return Err(Failure::refused(format!("no test has `{filter}` in its name"))
             .hint("names look like `tests.basic::test_some_sizes`; `exo test` runs all"));
     }
     terminal.answer(

@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &Verify, settings: &Settings, terminal: &Terminal) 
         verify(&instances)?;
     }
     if arguments.all {
-        verify(&plan::embedded(&cache, &Registry::open(settings)?)?)?;
+        verify(&plan::embedded(settings, &cache, &Registry::open(settings)?)?)?;
     }
     agreements.tell(terminal);
     summary.finish();

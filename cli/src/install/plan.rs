@@ -28,6 +28,7 @@ use crate::project::Project;
 use crate::project::read;
 use crate::registry::Signed;
 use crate::registry::reach::{Place, locked_place, with_urls};
+use crate::registry::tombstone;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 use crate::vendor;
@@ -206,7 +207,8 @@ pub(crate) fn plan_for(
     let order = order(&lock);
     let wanted = order.dependencies_first().into_iter().filter(|name| needed.contains(*name));
     let wanted: Vec<&LockedPack> = wanted.filter_map(|name| lock.packs.get(name)).collect();
-    let instances = parallel::map(settings.jobs, &wanted, |locked| instance(cache, &registry, &paths, locked))?;
+    let instances =
+        parallel::map(settings.jobs, &wanted, |locked| instance(settings, cache, (&registry, &paths), locked))?;
     Ok(Plan { lock, instances })
 }
 
@@ -298,7 +300,8 @@ fn settle(
     if let Some(lock) = &project.lock {
         request.preferred = lock.packs.iter().map(|(name, pack)| (name.clone(), pack.version.clone())).collect();
     }
-    let resolution = solve(&request, &offered).map_err(|error| resolution_failure(&error))?;
+    let told = |error| tombstone::beside(resolution_failure(&error), settings, registry, &request);
+    let resolution = solve(&request, &offered).map_err(told)?;
     let lock = locked(&resolution, registry, paths, exo)?;
     same_content(project.lock.as_ref(), &lock)?;
     if let Some(merge) = &project.merge {
@@ -392,7 +395,12 @@ fn locked(resolution: &Resolution, registry: &Registry, paths: &PathPacks, exo: 
     Ok(lock)
 }
 
-fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &LockedPack) -> Outcome<Instance> {
+fn instance(
+    settings: &Settings,
+    cache: &Cache,
+    (registry, paths): (&Registry, &PathPacks),
+    locked: &LockedPack,
+) -> Outcome<Instance> {
     let made = |tree: Blake3, manifest: &Manifest, location: Location, display_prefix: String| Instance {
         name: locked.name.clone(),
         version: locked.version.clone(),
@@ -424,7 +432,7 @@ fn instance(cache: &Cache, registry: &Registry, paths: &PathPacks, locked: &Lock
         }
         (LockedSource::Builtin | LockedSource::Registry(_), Some(archive), Some(digest)) => {
             same_history(registry, locked)?;
-            let tree = unpack(cache, registry, &locked.name, &locked.version, &archive, &digest)?;
+            let tree = unpack(settings, cache, registry, (&locked.name, &locked.version), (&archive, &digest))?;
             let manifest = manifest_of(&tree, locked)?;
             let folder = Tree::folder_of(cache, &digest);
             let location = Location::Tree { folder, digest: digest.to_string() };
@@ -473,7 +481,7 @@ fn manifest_of(tree: &Tree, locked: &LockedPack) -> Outcome<Manifest> {
 }
 
 /// The newest version of every pack in this binary that can be had together, as something to verify.
-pub(crate) fn embedded(cache: &Cache, registry: &Registry) -> Outcome<Vec<Instance>> {
+pub(crate) fn embedded(settings: &Settings, cache: &Cache, registry: &Registry) -> Outcome<Vec<Instance>> {
     let exo = running_exo()?;
     let root = PackName::parse("everything").map_err(|error| Failure::bug(error.message))?;
     let dependencies =
@@ -495,7 +503,7 @@ pub(crate) fn embedded(cache: &Cache, registry: &Registry) -> Outcome<Vec<Instan
     let mut instances = Vec::new();
     for name in resolution.dependencies_first() {
         if let Some(locked) = lock.packs.get(name) {
-            instances.push(instance(cache, registry, &paths, locked)?);
+            instances.push(instance(settings, cache, (registry, &paths), locked)?);
         }
     }
     Ok(instances)

@@ -12,6 +12,7 @@ use crate::builtin_packs::Registry;
 use crate::failure::Outcome;
 use crate::project::Project;
 use crate::registry::reach::{locked_place, with_urls};
+use crate::registry::tombstone::Tombstone;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -72,21 +73,29 @@ pub(crate) fn standings(
     }
     let registered = |pack: &&LockedPack| matches!(pack.source, LockedSource::Registry(_) | LockedSource::Builtin);
     let said = |pack: &LockedPack| {
-        standing(&registry, &manifest, pack).or_else(|| deleted(&registry, pack).filter(|_| ask == Ask::Registries))
+        standing(&registry, &manifest, pack).or_else(|| match ask {
+            Ask::Registries => deleted(settings, &registry, pack),
+            Ask::Memory => None,
+        })
     };
     Ok(lock.packs.values().filter(registered).filter_map(said).collect())
 }
 
 /// A version that its registry had when it was locked, and has no more. What is remembered may be older than the lockfile, and says
 /// nothing of that.
-fn deleted(registry: &Registry, pack: &LockedPack) -> Option<Standing> {
+fn deleted(settings: &Settings, registry: &Registry, pack: &LockedPack) -> Option<Standing> {
     let LockedSource::Registry(url) = &pack.source else { return None };
     let is_gone = registry.reached.answered.contains(&pack.name) && registry.get(&pack.name, &pack.version).is_none();
-    is_gone.then(|| Standing {
+    if !is_gone {
+        return None;
+    }
+    let tombstone = Tombstone::of(settings, url, &pack.name, Some(&pack.version));
+    let reason = tombstone.map(|tombstone| format!(": {}", tombstone.reason)).unwrap_or_default();
+    Some(Standing {
         name: pack.name.clone(),
         version: pack.version.to_string(),
         quarantined: None,
-        yanked: Some(format!("deleted: registry `{url}` does not have it any more")),
+        yanked: Some(format!("deleted: registry `{url}` does not have it any more{reason}")),
         deprecated: None,
         advisories: Vec::new(),
         unaccepted: Vec::new(),

@@ -9,17 +9,23 @@ use std::time::Duration;
 
 use exo_index::visible::shown;
 use serde_json::Value;
-use ureq::http::{Request, Uri};
+use ureq::http::request::Builder;
+use ureq::http::{Request, Response, StatusCode, Uri};
 
 use crate::failure::{Failure, Outcome};
 use crate::question;
 use crate::registry::configuration::{Configured, Registries};
 use crate::registry::credentials::{self, Origin, Secret};
+use crate::registry::hearing::{self, hung_up};
 use crate::settings::Settings;
-use crate::terminal::Terminal;
+use crate::terminal::{self, Loudness, Terminal};
 
 /// How long a whole answer may take, an upload included.
 const TIME: Duration = Duration::from_secs(300);
+/// How long an answer may take to begin once all is sent; longer than a registry may be asked to hold one back.
+const TIME_TO_ANSWER: Duration = Duration::from_secs(60);
+/// After how long it is said for whom a command waits.
+const TOLD: Duration = Duration::from_secs(3);
 /// From this size of a body on, a registry is asked whether it takes it before it is sent: one that does not, answers and hangs up, and
 /// whoever is still sending then does not get to see the answer.
 const ASKED_FIRST: usize = 64 << 10;
@@ -27,6 +33,9 @@ const ASKED_FIRST: usize = 64 << 10;
 const TIME_TO_CONNECT: Duration = Duration::from_secs(15);
 /// The largest answer, in bytes: diagnostics of many packs.
 const LARGEST_ANSWER: u64 = 64 << 20;
+
+/// An answer, or that none came.
+type Sent = Result<Response<ureq::Body>, ureq::Error>;
 
 /// What a person is asked who has a second factor.
 pub(crate) const CODE: &str = "code of your second factor, or a recovery code: ";
@@ -37,6 +46,35 @@ pub(crate) struct Api {
     pub(crate) url: String,
     agent: ureq::Agent,
     token: Option<(Secret, Origin)>,
+    /// Whether it is said that a registry is slow.
+    tells: bool,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) struct Unanswered {
+    pub(crate) failure: Box<Failure>,
+    /// Nothing listened there, so that the request has not begun to be sent.
+    pub(crate) nobody_there: bool,
+    /// What something answered that is no registry.
+    status: Option<u16>,
+}
+
+impl Unanswered {
+    /// Whether there is no such operation: files behind a web server.
+    pub(crate) fn is_for_want_of_the_operation(&self) -> bool {
+        self.status.is_some_and(no_such_operation)
+    }
+}
+
+const fn no_such_operation(status: u16) -> bool {
+    matches!(status, 404 | 405 | 501)
+}
+
+impl From<Box<Failure>> for Unanswered {
+    fn from(failure: Box<Failure>) -> Self {
+        Unanswered { failure, nobody_there: false, status: None }
+    }
 }
 
 /// What a registry said instead of an answer.
@@ -47,9 +85,21 @@ pub(crate) struct Refused {
     message: String,
     hint: Option<String>,
     request: String,
+    /// For how many seconds the registry wants to hear nothing.
+    retry_after: Option<u64>,
 }
 
 impl Refused {
+    /// What is said of something that was there and was deleted.
+    pub(crate) fn of_what_is_gone(&self) -> Option<&str> {
+        (self.status == 410).then_some(self.message.as_str())
+    }
+
+    /// Whether there is no such operation, as in an older registry.
+    pub(crate) fn is_for_want_of_the_operation(&self) -> bool {
+        no_such_operation(self.status)
+    }
+
     /// Whether a code of the account's second factor is missing, or was wrong.
     pub(crate) fn is_for_want_of_a_code(&self) -> bool {
         self.code == "second-factor"
@@ -104,15 +154,23 @@ impl Api {
             return Err(Failure::usage("--offline: this command talks to a registry").hint("run it without --offline"));
         }
         is_private(registry)?;
-        let agent = ureq::Agent::config_builder()
+        let configuration = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(TIME))
             .timeout_connect(Some(TIME_TO_CONNECT))
+            .timeout_recv_response(Some(TIME_TO_ANSWER))
             .max_redirects(0)
             .user_agent(concat!("exo/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .new_agent();
-        Ok(Api { url: registry.url.clone(), agent, token: None })
+            .build();
+        let tells = settings.loudness >= Loudness::Normal;
+        Ok(Api { url: registry.url.clone(), agent: hearing::agent(configuration), token: None, tells })
+    }
+
+    /// Requests to a URL that stands for no configured registry.
+    #[cfg(test)]
+    pub(crate) fn at(url: String) -> Self {
+        let agent = hearing::agent(ureq::Agent::config_builder().http_status_as_error(false).build());
+        Api { url, agent, token: None, tells: false }
     }
 
     /// Requests with the token that there is for the registry.
@@ -170,6 +228,17 @@ impl Api {
         path: &str,
         body: Body<'_>,
     ) -> Outcome<Result<Value, Refused>> {
+        self.deliver(code, method, path, body).map_err(|unanswered| unanswered.failure)
+    }
+
+    /// Like [`Api::attempt`], for who can do something about an answer that does not come.
+    pub(crate) fn deliver(
+        &self,
+        code: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Body<'_>,
+    ) -> Result<Result<Value, Refused>, Unanswered> {
         let url = format!("{}/api/v1/{path}", self.url);
         let mut request = Request::builder().method(method).uri(&url);
         if let Some((token, _)) = &self.token {
@@ -179,42 +248,48 @@ impl Api {
             request = request.header("exo-code", code);
         }
         crate::filesystem::count_request();
-        let unsound = |_| Failure::usage(format!("`{url}` is no sound URL"));
-        let sent = match body {
-            Body::Nothing if matches!(method, "GET" | "DELETE") => self.agent.run(request.body(()).map_err(unsound)?),
-            Body::Nothing => self.agent.run(request.body(&b""[..]).map_err(unsound)?),
-            Body::Bytes(bytes) => {
-                let asks = bytes.len() >= ASKED_FIRST;
-                let request = if asks { request.header("expect", "100-continue") } else { request };
-                self.agent.run(request.body(bytes).map_err(unsound)?)
-            }
-            Body::Json(value) => {
-                let request = request.header("content-type", "application/json");
-                self.agent.run(request.body(value.to_string()).map_err(unsound)?)
-            }
-        };
+        // A registry that was asked to wait is not slow.
+        let told = (self.tells && !path.contains("wait=")).then_some(TOLD);
+        let sent = terminal::while_waiting(told, &format!("for {}", self.url), || self.send(request, method, body));
         crate::filesystem::count_request();
-        let mut answer = sent.map_err(|error| match (&error, body) {
-            (ureq::Error::Io(io), Body::Bytes(bytes)) if hung_up(io) => {
-                unreachable(&url, &format!("it hung up before it had taken all {} bytes", bytes.len()))
-                    .hint("a proxy on the way may not take bodies of this size; who runs the registry can tell")
-            }
-            (_, _) => unreachable(&url, &error.to_string()),
-        })?;
+        let sent = sent.map_err(|_| Failure::usage(format!("`{url}` is no sound URL")))?;
+        let mut answer = sent.map_err(|error| unanswered(&url, &error, body))?;
         let status = answer.status().as_u16();
         if (300..400).contains(&status) {
             return Err(Failure::refused(format!("`{url}` is somewhere else now, says the registry"))
                 .note("nothing was sent there: a password or a token goes to the registry that it is for only")
-                .hint("if it has moved, use its new URL and run `exo login` there"));
+                .hint("if it has moved, use its new URL and run `exo login` there")
+                .into());
         }
+        let retry_after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
         let bytes = answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec();
-        let bytes = bytes.map_err(|error| unreachable(&url, &error.to_string()))?;
+        let bytes = bytes.map_err(|error| unanswered(&url, &error, body))?;
         let value: Option<Value> =
             if bytes.is_empty() { Some(Value::Null) } else { serde_json::from_slice(&bytes).ok() };
         match (status, value) {
             (200..300, Some(value)) => Ok(Ok(value)),
-            (_, value) => Ok(Err(refused(&url, status, value.as_ref())?)),
+            (_, value) => match refused(status, value.as_ref()) {
+                Some(refused) => Ok(Err(Refused { retry_after, ..refused })),
+                None => Err(Unanswered { status: Some(status), ..strange(&url, answer.status(), retry_after).into() }),
+            },
         }
+    }
+
+    /// What comes back of a request, or that it cannot be made.
+    fn send(&self, request: Builder, method: &str, body: Body<'_>) -> Result<Sent, ureq::http::Error> {
+        Ok(match body {
+            Body::Nothing if matches!(method, "GET" | "DELETE") => self.agent.run(request.body(())?),
+            Body::Nothing => self.agent.run(request.body(&b""[..])?),
+            Body::Bytes(bytes) => {
+                let asks = bytes.len() >= ASKED_FIRST;
+                let request = if asks { request.header("expect", "100-continue") } else { request };
+                self.agent.run(request.body(bytes)?)
+            }
+            Body::Json(value) => {
+                let request = request.header("content-type", "application/json");
+                self.agent.run(request.body(value.to_string())?)
+            }
+        })
     }
 
     /// What a refusal means to a person.
@@ -230,20 +305,47 @@ impl Api {
         if let Some(hint) = refused.hint {
             failure = failure.hint(hint);
         }
+        if let Some(seconds) = refused.retry_after {
+            failure = failure.hint(format!("try again in {seconds} s"));
+        }
         match (refused.status, self.origin()) {
             (401, Some(origin)) => failure.hint(origin.hint()),
             (403, Some(Origin::Variable)) => {
                 failure.hint("the token is the one in EXO_TOKEN, which goes before what `exo login` keeps")
             }
             (500.., ..) => failure.hint("try again later, or ask who runs the registry"),
+            (429, _) if failure.hints.is_empty() => failure.hint("try again in a minute"),
             _ => failure,
         }
     }
 }
 
-/// Whether the other side has closed the connection while something was sent.
-fn hung_up(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
+/// That no answer came, with what is known of why.
+fn unanswered(url: &str, error: &ureq::Error, body: Body<'_>) -> Unanswered {
+    let nobody_there = matches!(error, ureq::Error::Io(io) if io.kind() == ErrorKind::ConnectionRefused);
+    let size = match body {
+        Body::Nothing => 0,
+        Body::Json(value) => value.to_string().len(),
+        Body::Bytes(bytes) => bytes.len(),
+    };
+    let failure = match error {
+        ureq::Error::Io(io) if hung_up(io) && size > 0 => {
+            unreachable(url, &format!("it hung up before it had taken all {size} bytes, and did not say why"))
+                .hint("a proxy on the way may not take bodies of this size; who runs the registry can tell")
+        }
+        ureq::Error::Io(io) if hung_up(io) => unreachable(url, "it hung up without an answer"),
+        _ if nobody_there => unreachable(url, "nothing listens there (connection refused)"),
+        ureq::Error::Io(io) => unreachable(url, &io.to_string()),
+        ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
+            unreachable(url, &format!("there was no connection in {} s", TIME_TO_CONNECT.as_secs()))
+        }
+        ureq::Error::Timeout(ureq::Timeout::RecvResponse) => {
+            unreachable(url, &format!("it took the request and did not answer in {} s", TIME_TO_ANSWER.as_secs()))
+        }
+        ureq::Error::Timeout(_) => unreachable(url, &format!("it was not done in {} s", TIME.as_secs())),
+        other => unreachable(url, &other.to_string()),
+    };
+    Unanswered { failure, nobody_there, status: None }
 }
 
 fn unreachable(url: &str, why: &str) -> Box<Failure> {
@@ -252,19 +354,30 @@ fn unreachable(url: &str, why: &str) -> Box<Failure> {
 }
 
 /// The protocol's form of a refusal; anything else comes from something that is no registry.
-fn refused(url: &str, status: u16, value: Option<&Value>) -> Outcome<Refused> {
+fn refused(status: u16, value: Option<&Value>) -> Option<Refused> {
     let error = value.and_then(|value| value.get("error"));
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(shown);
-    match error.and_then(|error| text(error.get("message"))) {
-        Some(message) => Ok(Refused {
-            status,
-            code: text(error.and_then(|error| error.get("code"))).unwrap_or_default(),
-            message,
-            hint: text(error.and_then(|error| error.get("hint"))),
-            request: text(value.and_then(|value| value.get("request"))).unwrap_or_default(),
-        }),
-        None => Err(Failure::environment(format!("`{url}` answered with status {status}, and not as a registry does"))
-            .hint("check the registry's URL; a proxy on the way may have answered instead")),
+    Some(Refused {
+        status,
+        code: text(error.and_then(|error| error.get("code"))).unwrap_or_default(),
+        message: error.and_then(|error| text(error.get("message")))?,
+        hint: text(error.and_then(|error| error.get("hint"))),
+        request: text(value.and_then(|value| value.get("request"))).unwrap_or_default(),
+        retry_after: None,
+    })
+}
+
+/// The answer of something that is no registry.
+fn strange(url: &str, status: StatusCode, retry_after: Option<u64>) -> Box<Failure> {
+    let phrase = status.canonical_reason().map(|phrase| format!(" ({phrase})")).unwrap_or_default();
+    let failure = Failure::environment(format!(
+        "`{url}` answered with status {}{phrase}, and not as a registry does",
+        status.as_u16()
+    ));
+    match (status.as_u16(), retry_after) {
+        (413, _) => failure.hint("a proxy on the way takes no bodies of this size; who runs the registry can tell"),
+        (_, Some(seconds)) => failure.hint(format!("it asks to be left alone for {seconds} s; try again then")),
+        (_, None) => failure.hint("check the registry's URL; a proxy on the way may have answered instead"),
     }
 }
 
@@ -295,9 +408,18 @@ mod tests {
         assert_eq!(encoded("@arm/a b%"), "%40arm%2Fa%20b%25");
     }
 
-    /// What a registry says to a body of 32 MiB that answers when it has read the head of the request, and hangs up; with `late` it does not
-    /// answer before some of the body has come.
-    fn said_to_a_large_body(late: bool) -> Box<Failure> {
+    /// When a registry answers to a body that it does not read to its end before it hangs up.
+    #[derive(PartialEq, Eq)]
+    enum Answer {
+        /// When it has read the head of the request.
+        AtOnce,
+        /// When some of the body has come.
+        Late,
+        Never,
+    }
+
+    /// What is said of a body of 32 MiB that a registry does not take.
+    fn said_to_a_large_body(when: Answer) -> Box<Failure> {
         use std::io::{BufRead as _, Read as _, Write as _};
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -306,31 +428,40 @@ mod tests {
             let mut reader = std::io::BufReader::new(stream.try_clone().unwrap());
             let mut line = String::new();
             while reader.read_line(&mut line).is_ok_and(|read| read > 2) {}
-            if late {
+            if when != Answer::AtOnce {
                 let _ = reader.read_exact(&mut [0; 1000]);
+            }
+            if when == Answer::Never {
+                return;
             }
             let body = "{\"error\": {\"code\": \"too-large\", \"message\": \"that is too large\"}}";
             let head = "HTTP/1.1 413 Payload Too Large\r\ncontent-type: application/json\r\nconnection: close";
             let _ = stream.write_all(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes());
         });
-        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
-        let api = Api { url, agent, token: None };
-        api.ask("PUT", "publish/1/2", Body::Bytes(&vec![7; 32 << 20])).unwrap_err()
+        Api::at(url).ask("PUT", "publish/1/2", Body::Bytes(&vec![7; 32 << 20])).unwrap_err()
     }
 
     #[test]
     fn a_large_body_that_is_refused_is_told_as_the_registry_tells_it() {
-        let failed = said_to_a_large_body(false);
-        assert!(failed.message.ends_with(": that is too large"), "{}", failed.message);
-        // One that does not answer at once gets the body, and its answer is lost; what happened is said nevertheless.
-        let failed = said_to_a_large_body(true);
+        for answer in [Answer::AtOnce, Answer::Late] {
+            let failed = said_to_a_large_body(answer);
+            assert!(failed.message.ends_with(": that is too large"), "{}", failed.message);
+        }
+        let failed = said_to_a_large_body(Answer::Never);
         assert!(failed.message.contains("it hung up before it had taken all 33554432 bytes"), "{}", failed.message);
     }
 
     #[test]
     fn a_proxy_is_no_registry() {
-        assert!(refused("u", 502, None).unwrap_err().message.contains("not as a registry does"));
+        assert!(refused(502, None).is_none());
+        let told = |status, retry_after| {
+            let failed = strange("u", StatusCode::from_u16(status).unwrap(), retry_after);
+            (failed.message.clone(), failed.hints.concat())
+        };
+        assert_eq!(told(502, None).0, "`u` answered with status 502 (Bad Gateway), and not as a registry does");
+        assert!(told(429, Some(7)).1.contains("for 7 s"));
+        assert!(told(413, None).1.contains("no bodies of this size"));
         let value = serde_json::json!({ "error": { "code": "forbidden", "message": "no", "hint": null } });
-        assert_eq!(refused("u", 403, Some(&value)).unwrap().message, "no");
+        assert_eq!(refused(403, Some(&value)).unwrap().message, "no");
     }
 }

@@ -1,6 +1,7 @@
 //! A registry as this machine sees it: nothing is given out that was not checked up to a signature that is believed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -42,8 +43,7 @@ const MOST_ROOTS: u64 = 1024;
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) url: String,
-    /// What answers, for messages.
-    place: String,
+    place: Source,
     transport: Transport,
     trust: Trust,
     offline: bool,
@@ -52,6 +52,33 @@ pub(crate) struct Client {
     /// The parts of the index that lead to packs, as far as they were read.
     snapshot: OnceLock<Snapshot>,
     buckets: Mutex<BTreeMap<u8, Arc<Bucket>>>,
+}
+
+/// Who answers for a registry, for messages: itself, or a mirror of it.
+#[derive(Debug)]
+struct Source {
+    registry: String,
+    mirror: Option<String>,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.mirror {
+            Some(mirror) => write!(f, "mirror `{mirror}` of registry `{}`", self.registry),
+            None => write!(f, "registry `{}`", self.registry),
+        }
+    }
+}
+
+impl Source {
+    /// Says where a mirror comes from that did something wrong; once.
+    fn blamed(&self, failure: Box<Failure>) -> Box<Failure> {
+        let Some(mirror) = &self.mirror else { return failure };
+        let hint = format!(
+            "`mirror = \"{mirror}\"` in the configuration names it; without that line the registry itself is asked"
+        );
+        if failure.hints.contains(&hint) { failure } else { failure.hint(hint) }
+    }
 }
 
 /// What came between while a proof was made.
@@ -67,14 +94,15 @@ impl From<Malformed> for Unproven {
 }
 
 impl Unproven {
-    fn failure(self, place: &str) -> Box<Failure> {
+    fn failure(self, place: &Source) -> Box<Failure> {
         match self {
             Unproven::Failed(failed) => failed,
             Unproven::Malformed(malformed) => {
-                Failure::refused(format!("{place}: its log cannot be read: {malformed}")).code(codes::DIGEST).hint(
+                let failure = Failure::refused(format!("{place}: its log cannot be read: {malformed}"));
+                place.blamed(failure.code(codes::DIGEST).hint(
                     "a file of the log is damaged, there or on the way: try again, or another mirror; if it stays, tell the \
                      registry's operator, who has `exo-registry verify-all`",
-                )
+                ))
             }
         }
     }
@@ -83,7 +111,7 @@ impl Unproven {
 /// Tiles from the registry; what is made of them is a proof that is checked.
 struct Tiles<'a> {
     transport: &'a Transport,
-    place: &'a str,
+    place: &'a Source,
 }
 
 impl ReadTile for Tiles<'_> {
@@ -99,14 +127,26 @@ impl ReadTile for Tiles<'_> {
     }
 }
 
-fn absent(place: &str, path: &str) -> Box<Failure> {
-    Failure::environment(format!("{place} lacks `{path}`"))
-        .hint("the registry or a mirror of it is incomplete; try again later, or another mirror")
+fn absent(place: &Source, path: &str) -> Box<Failure> {
+    place.blamed(
+        Failure::environment(format!("{place} lacks `{path}`"))
+            .hint("the registry or a mirror of it is incomplete; try again later, or another mirror"),
+    )
 }
 
-/// What the refusal of a registry looks like to a person.
-fn disbelief(place: &str, refusal: &Refusal) -> Box<Failure> {
-    Failure::refused(format!("{place}: {refusal}")).code(codes::DIGEST).hint(refusal.hint())
+/// What the refusal of a registry looks like to a person. A proof that a mirror serves says nothing against the registry.
+fn disbelief(place: &Source, refusal: &Refusal) -> Box<Failure> {
+    let is_of_the_log = matches!(refusal, Refusal::NotInLog { .. } | Refusal::SplitView { .. });
+    if let (Some(mirror), true) = (&place.mirror, is_of_the_log) {
+        let failure = Failure::refused(format!(
+            "mirror `{mirror}` serves a log that does not fit what registry `{}` signed: {refusal}",
+            place.registry
+        ));
+        return place.blamed(failure.code(codes::DIGEST).hint(
+            "the mirror is damaged or tampered with: take another one; install nothing if the registry itself says the same, and tell its operator",
+        ));
+    }
+    place.blamed(Failure::refused(format!("{place}: {refusal}")).code(codes::DIGEST).hint(refusal.hint()))
 }
 
 impl Client {
@@ -119,10 +159,7 @@ impl Client {
         registry: &Configured,
     ) -> Outcome<Self> {
         let url = registry.url.as_str();
-        let place = match &registry.mirror {
-            Some(mirror) => format!("mirror `{mirror}` of registry `{url}`"),
-            None => format!("registry `{url}`"),
-        };
+        let place = Source { registry: url.to_string(), mirror: registry.mirror.clone() };
         let transport = Transport::of(registry.mirror.as_deref().unwrap_or(url), terminal.tells())?;
         let pin = registry.root.as_ref();
         let file = memory_of(settings, url)?;
@@ -138,12 +175,7 @@ impl Client {
             }
             remembered => {
                 let trust = advance(terminal, &transport, (url, &place), remembered, pin);
-                let trust = trust.map_err(|failed| match &registry.mirror {
-                    Some(mirror) => failed.hint(format!(
-                        "`mirror = \"{mirror}\"` in the configuration names it; without that line the registry itself is asked"
-                    )),
-                    None => failed,
-                })?;
+                let trust = trust.map_err(|failed| place.blamed(failed))?;
                 remember(&file, &trust)?;
                 trust
             }
@@ -387,7 +419,7 @@ fn remember(file: &std::path::Path, trust: &Trust) -> Outcome<()> {
 fn advance(
     terminal: &Terminal,
     transport: &Transport,
-    (url, place): (&str, &str),
+    (url, place): (&str, &Source),
     remembered: Option<Trust>,
     pin: Option<&Sha256>,
 ) -> Outcome<Trust> {

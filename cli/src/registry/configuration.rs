@@ -135,7 +135,7 @@ impl Registries {
         if text.contains("://") {
             return Ok(Configured::of_url(text));
         }
-        let failure = Failure::usage(format!("there is no registry `{text}`"));
+        let failure = Failure::refused(format!("there is no registry `{text}`"));
         let failure = match did_you_mean(&nearest(text, self.named.keys().map(String::as_str))) {
             Some(suggestion) => failure.hint(suggestion),
             None => failure,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::failure::{Exit, Failure, Outcome, count};
 use crate::packaging::Packed;
-use crate::registry::api::{Api, Body, encoded};
+use crate::registry::api::{Api, Body, Unanswered, encoded};
 use crate::terminal::Terminal;
 
 /// Seconds for which the registry is asked to hold its answer back until it is done.
@@ -19,8 +19,10 @@ const HELD_BACK: Duration = Duration::from_secs(5);
 /// Between two questions how it goes, of a registry that does not hold answers back, at first and at most.
 const PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// A registry that does not answer for so long is given up; it goes on without us.
+/// A registry to which the line breaks for so long is given up; it goes on without us.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// The same for one whose machine says that nothing listens: it is started again in this time, or by hand.
+const TO_START_AGAIN: Duration = Duration::from_secs(6);
 
 /// How a publish ended, with what the registry said of it.
 #[derive(Debug)]
@@ -69,16 +71,72 @@ pub(crate) fn send(api: &Api, terminal: &Terminal, packs: &[&Packed], dry_run: b
     }
     drop(progress);
     terminal.status("Uploaded", &format!("{}; the registry checks now", count(packs.len(), "pack")));
-    let start = Instant::now();
-    match api.attempt("POST", &format!("publish/{session}/commit?wait={WAIT}"), Body::Nothing) {
-        Ok(Ok(answer)) => match ended(answer)? {
-            Some(ended) => Ok(ended),
-            None => wait(api, &session, start),
-        },
-        Ok(Err(refused)) => Err(api.failure(refused)),
-        // The line was lost while the answer was held back; the registry knows what became of it.
-        Err(failed) if failed.exit == Exit::Environment => wait(api, &session, start),
-        Err(failed) => Err(failed),
+    commit(api, terminal, &session)
+}
+
+/// Lets the registry check what it has, and waits for how it ends.
+fn commit(api: &Api, terminal: &Terminal, session: &str) -> Outcome<Ended> {
+    let mut silence = Silence::new(api, terminal, "it is asked again to check the packs");
+    loop {
+        let asked = Instant::now();
+        match api.deliver(None, "POST", &format!("publish/{session}/commit?wait={WAIT}"), Body::Nothing) {
+            Ok(Ok(answer)) => {
+                return match ended(answer)? {
+                    Some(ended) => Ok(ended),
+                    None => wait(api, terminal, session, asked),
+                };
+            }
+            Ok(Err(refused)) => return Err(api.failure(refused)),
+            Err(unanswered) if unanswered.nobody_there => {
+                silence.bear(unanswered).map_err(|failed| failed.note("nothing was published"))?;
+            }
+            // The line was lost while the answer was held back; the registry knows what became of it.
+            Err(unanswered) if unanswered.failure.exit == Exit::Environment => {
+                return wait(api, terminal, session, asked);
+            }
+            Err(unanswered) => return Err(unanswered.failure),
+        }
+    }
+}
+
+/// A registry that does not answer, and how long that is borne.
+struct Silence<'t> {
+    url: &'t str,
+    terminal: &'t Terminal,
+    /// What is done meanwhile.
+    remedy: &'static str,
+    /// Since when, and whether nothing listens there.
+    since: Option<(Instant, bool)>,
+}
+
+impl<'t> Silence<'t> {
+    fn new(api: &'t Api, terminal: &'t Terminal, remedy: &'static str) -> Self {
+        Silence { url: &api.url, terminal, remedy, since: None }
+    }
+
+    fn broken(&mut self) {
+        self.since = None;
+    }
+
+    /// Waits a little before the next question. When it begins, and when it becomes of the other kind, it is told why and for how long,
+    /// however quiet the command is to be: it would look dead.
+    ///
+    /// # Errors
+    /// It is borne no longer.
+    fn bear(&mut self, unanswered: Unanswered) -> Outcome<()> {
+        let patience = if unanswered.nobody_there { TO_START_AGAIN } else { PATIENCE };
+        let before = self.since.filter(|(_, nobody_there)| *nobody_there == unanswered.nobody_there);
+        if before.is_some_and(|(since, _)| since.elapsed() >= patience) {
+            return Err(unanswered.failure);
+        }
+        if before.is_none() {
+            self.since = Some((Instant::now(), unanswered.nobody_there));
+            let (why, seconds) = (&unanswered.failure.message, patience.as_secs());
+            self.terminal
+                .waiting(&format!("for registry `{}`: {}, for {seconds} s at most; {why}", self.url, self.remedy));
+        }
+        std::thread::sleep(LONGEST_PAUSE);
+        Ok(())
     }
 }
 
@@ -106,9 +164,14 @@ fn ended(answer: Value) -> Outcome<Option<Ended>> {
 
 /// Asks until the registry is done, which holds its answers back for some time if it can. One that is started again in between goes on
 /// with it.
-fn wait(api: &Api, session: &str, mut asked: Instant) -> Outcome<Ended> {
+fn wait(api: &Api, terminal: &Terminal, session: &str, mut asked: Instant) -> Outcome<Ended> {
     let mut pause = PAUSE;
-    let mut heard = Instant::now();
+    let mut silence = Silence::new(api, terminal, "it is asked again what became of the publish");
+    let given_up = |failed: Box<Failure>| {
+        failed
+            .note("all packs are with the registry, which goes on to check them")
+            .hint("run the same command again later: it sees whether they were published")
+    };
     loop {
         // An older registry answers at once.
         if asked.elapsed() < HELD_BACK {
@@ -116,19 +179,16 @@ fn wait(api: &Api, session: &str, mut asked: Instant) -> Outcome<Ended> {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
         asked = Instant::now();
-        let answer = match api.ask("GET", &format!("publish/{session}?wait={WAIT}"), Body::Nothing) {
+        let answered = api.deliver(None, "GET", &format!("publish/{session}?wait={WAIT}"), Body::Nothing);
+        let answer = match answered.and_then(|answer| answer.map_err(|refused| api.failure(refused).into())) {
             Ok(answer) => answer,
-            Err(failed) if failed.exit == Exit::Environment && heard.elapsed() < PATIENCE => {
-                std::thread::sleep(LONGEST_PAUSE);
+            Err(unanswered) if unanswered.failure.exit == Exit::Environment => {
+                silence.bear(unanswered).map_err(given_up)?;
                 continue;
             }
-            Err(failed) => {
-                return Err(failed
-                    .note("all packs are with the registry, which goes on to check them")
-                    .hint("run the same command again later: it sees whether they were published"));
-            }
+            Err(unanswered) => return Err(given_up(unanswered.failure)),
         };
-        heard = Instant::now();
+        silence.broken();
         if let Some(ended) = ended(answer)? {
             return Ok(ended);
         }
@@ -218,6 +278,23 @@ mod tests {
 
     fn refusal(reasons: Value) -> Refusal {
         Refusal::of(&json!({ "state": "refused", "diagnostics": reasons }))
+    }
+
+    #[test]
+    fn a_registry_that_is_gone_is_not_asked_for_long() {
+        let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let api = Api::at(format!("http://{gone}"));
+        let terminal = Terminal::plain(crate::arguments::Format::Text);
+        let start = Instant::now();
+        let failed = commit(&api, &terminal, "1").unwrap_err();
+        assert!(failed.message.contains("nothing listens there"), "{}", failed.message);
+        assert_eq!(
+            (failed.notes.as_slice(), failed.exit),
+            (["nothing was published".to_string()].as_slice(), Exit::Environment)
+        );
+        let failed = wait(&api, &terminal, "1", start).unwrap_err();
+        assert!(failed.notes[0].contains("all packs are with the registry"), "{:?}", failed.notes);
+        assert!(start.elapsed() < 4 * TO_START_AGAIN, "{:?}", start.elapsed());
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use ureq::http::Uri;
@@ -91,19 +90,9 @@ impl Transport {
             }
             Transport::Http { base, host, agent, patience, tells } => {
                 let url = format!("{base}/{path}");
-                let fetched = std::thread::scope(|scope| {
-                    let (done, end) = channel::<()>();
-                    if *tells {
-                        scope.spawn(move || {
-                            if end.recv_timeout(patience.told) == Err(RecvTimeoutError::Timeout) {
-                                terminal::waiting(&format!("for {host}"));
-                            }
-                        });
-                    }
-                    let fetched = fetch(agent, &url, limit, *patience);
-                    drop(done);
-                    fetched
-                });
+                let told = tells.then_some(patience.told);
+                let fetched =
+                    terminal::while_waiting(told, &format!("for {host}"), || fetch(agent, &url, limit, *patience));
                 fetched.map_err(|why| unanswered(&url, host, &why))
             }
         }

@@ -2,6 +2,8 @@
 //!
 //! Texts that are not known here pass as they are. The texts are those of the `starlark` crate 0.14.
 
+mod numbers;
+
 use crate::diagnostic::nearest;
 use crate::hardware::extern_function::ExternFunction;
 use crate::schedule::registry;
@@ -55,6 +57,7 @@ pub(crate) fn of(text: &str, origin: &Origin<'_>) -> Option<Words> {
         .or_else(|| kinds(&text, origin))
         .or_else(|| contents(&text))
         .or_else(|| formats(&text))
+        .or_else(|| numbers::of(&text, origin))
 }
 
 /// The texts between the pieces of a template, where `text` is an instance of it.

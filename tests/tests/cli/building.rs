@@ -122,8 +122,8 @@ fn selections_pick_kernels_and_targets() {
     let sandbox = kernel("\"plain_a\", \"plain_b\"");
     sandbox.run(&["build", "--target", "plain_b"]).exits(0);
     assert!(!sandbox.exists("work/build/plain_a") && sandbox.exists("work/build/plain_b/scale.c"));
-    sandbox.run(&["build", "--target", "plain_c"]).exits(2).says(&["no target `plain_c`", "did you mean"]);
-    sandbox.run(&["build", "--kernel", "scael"]).exits(2).says(&["no kernel `scael`", "did you mean `scale`"]);
+    sandbox.run(&["build", "--target", "plain_c"]).exits(1).says(&["no target `plain_c`", "did you mean"]);
+    sandbox.run(&["build", "--kernel", "scael"]).exits(1).says(&["no kernel `scael`", "did you mean `scale`"]);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn show_prints_each_step_and_what_it_changed() {
     run.prints(&["# algorithm\n", "for i in seq(0, n):", "# step 1: divide_loop(", "for ii in seq(0, 4):"]);
     let run = sandbox.run(&["show", "scale", "--target", "plain_a", "--diff", "--step", "1"]).exits(0);
     run.prints(&["-    for i in seq(0, n):", "@@"]);
-    sandbox.run(&["show", "scale", "--target", "plain_a", "--step", "99"]).exits(2).says(&["there is no step 99"]);
+    sandbox.run(&["show", "scale", "--target", "plain_a", "--step", "99"]).exits(1).says(&["there is no step 99"]);
     let json = sandbox.run(&["show", "scale", "--target", "plain_a", "--format", "json"]).exits(0).json();
     assert_eq!(json["steps"][1]["operator"], "divide_loop");
 }
@@ -309,7 +309,7 @@ fn test_reports_each_test_and_fails_with_1() {
     run.prints(&["tests.t::test_good ... ok", "tests.t::test_bad ... FAILED", "1 passed, 1 failed"])
         .says(&["1 test failed", "tests/t.exo:5:"]);
     sandbox.run(&["test", "good"]).exits(0).prints(&["1 passed, 0 failed"]);
-    sandbox.run(&["test", "nothing"]).exits(2).says(&["no test has `nothing` in its name"]);
+    sandbox.run(&["test", "nothing"]).exits(1).says(&["no test has `nothing` in its name"]);
     let json = sandbox.run(&["test", "--format", "json"]).exits(1).json();
     assert_eq!(json["tests"][1]["outcome"], "failed");
 }

@@ -19,6 +19,38 @@ fn usage_errors_exit_with_2_and_help_with_0() {
     sandbox.run(&["--manifest-path", "x.toml", "check"]).exits(2).says(&["--manifest-path names `x.toml`"]);
 }
 
+/// What names nothing is refused, whatever it was to name: the command line as such is right.
+#[test]
+fn unknown_names_exit_with_1_in_every_command() {
+    let sandbox = crate::building::kernel("\"plain_a:target\"");
+    sandbox.run(&["install"]).exits(0);
+    for (arguments, said) in [
+        (&["add", "nothing"][..], "no pack `nothing`"),
+        (&["info", "nothing"], "no pack `nothing`"),
+        (&["info", "plain-a@9.9.9"], "no version 9.9.9"),
+        (&["remove", "nothing"], "nothing"),
+        (&["update", "nothing"], "nothing"),
+        (&["why", "nothing"], "nothing"),
+        (&["tree", "--invert", "nothing"], "nothing"),
+        (&["show", "nothing"], "no kernel `nothing`"),
+        (&["show", "scale", "--target", "nothing"], "no target `nothing`"),
+        (&["show", "scale", "--step", "99"], "no step 99"),
+        (&["build", "--kernel", "nothing"], "no kernel `nothing`"),
+        (&["build", "--target", "nothing"], "no target `nothing`"),
+        (&["bench", "nothing"], "no kernel has `nothing`"),
+        (&["test", "nothing"], "no test has `nothing`"),
+        (&["help", "nothing"], "no help about `nothing`"),
+        (&["explain", "E9999"], "no error code `E9999`"),
+        (&["check", "-p", "nothing"], "is in no workspace"),
+        (&["add", "base", "--registry", "nothing"], "no registry `nothing`"),
+        (&["search", "base", "--registry", "nothing"], "no registry `nothing`"),
+        (&["publish", "--registry", "nothing"], "no registry `nothing`"),
+        (&["yank", "base@1.0.0", "--registry", "nothing"], "no registry `nothing`"),
+    ] {
+        sandbox.run(arguments).exits(1).says(&[said]);
+    }
+}
+
 #[test]
 fn without_a_project_the_remedy_is_named() {
     for command in ["check", "build", "test", "install", "tree"] {
@@ -42,11 +74,11 @@ fn json_is_one_document_also_for_failures() {
 fn explain_and_help_answer_or_name_what_is_near() {
     let sandbox = Sandbox::new();
     sandbox.run(&["explain", "e0609"]).exits(0).prints(&["E0609: content differs from its digest", "--repair"]);
-    sandbox.run(&["explain", "E9999"]).exits(2).says(&["no error code `E9999`"]);
+    sandbox.run(&["explain", "E9999"]).exits(1).says(&["no error code `E9999`"]);
     sandbox.run(&["help"]).exits(0).prints(&["Usage: exo"]);
     sandbox.run(&["help", "add"]).exits(0).prints(&["PACK[@REQ]", "--dev"]);
     sandbox.run(&["help", "divide_loop"]).exits(0).prints(&["divide_loop(", "tail = ", "must start at 0"]);
-    sandbox.run(&["help", "divde_loop"]).exits(2).says(&["no help about `divde_loop`", "did you mean `divide_loop`"]);
+    sandbox.run(&["help", "divde_loop"]).exits(1).says(&["no help about `divde_loop`", "did you mean `divide_loop`"]);
     let operators = sandbox.run(&["help", "operators", "--format", "json"]).exits(0).json();
     assert!(operators.as_array().unwrap().iter().any(|operator| operator["name"] == "stage_mem"));
     let lib = "# Tiles.\ndef tile(p, size = 4):\n    \"\"\"Cuts it up.\"\"\"\n    return p\n";
@@ -55,7 +87,7 @@ fn explain_and_help_answer_or_name_what_is_near() {
     sandbox.run(&["help", "tile_up"]).exits(0).prints(&page);
     let page = sandbox.run(&["help", "tile-up", "--format", "json"]).exits(0).json();
     assert_eq!(page["modules"][1]["items"][0]["name"], "X");
-    sandbox.run(&["help", "tile-upp"]).exits(2).says(&["no help about `tile-upp`", "did you mean `tile-up`"]);
+    sandbox.run(&["help", "tile-upp"]).exits(1).says(&["no help about `tile-upp`", "did you mean `tile-up`"]);
     sandbox.run(&["help", "environment"]).exits(0).prints(&["EXO_CACHE_DIR", "NO_COLOR", "EXO_TEST_KILL_AT"]);
 }
 
@@ -73,7 +105,7 @@ fn help_knows_the_packs_of_the_project() {
     sandbox.run(&["help", "tiles"]).exits(0).prints(&["tiles 1.0.0", "Tiles of 1.0.0."]);
     sandbox.run(&["help", "near"]).exits(0).prints(&["near 0.3.0", "near: Close by.", "function     go(p)"]);
     sandbox.run(&["help", "mine"]).exits(0).prints(&["mine 0.1.0", "value        answer"]);
-    sandbox.run(&["help", "naer"]).exits(2).says(&["no help about `naer`", "did you mean `near`"]);
+    sandbox.run(&["help", "naer"]).exits(1).says(&["no help about `naer`", "did you mean `near`"]);
     // Where the project has mistakes, what is in the binary is explained nevertheless.
     sandbox.write("work/Exo.toml", "[pack\n");
     sandbox.run(&["help", "tiles"]).exits(0).prints(&["tiles 2.0.0"]);
@@ -89,7 +121,7 @@ fn help_explains_the_functions_of_the_prelude() {
     sandbox.run(&["help", "functions"]).exits(0).prints(&["attempt", "repeat", "target"]);
     let page = sandbox.run(&["help", "repeat", "--format", "json"]).exits(0).json();
     assert_eq!(page["signature"], "repeat(f, times = None)");
-    sandbox.run(&["help", "memroy"]).exits(2).says(&["did you mean `memory`"]);
+    sandbox.run(&["help", "memroy"]).exits(1).says(&["did you mean `memory`"]);
 }
 
 #[test]

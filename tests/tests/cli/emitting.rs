@@ -112,6 +112,10 @@ fn a_trace_is_one_page_with_every_step() {
     }
     let json = sandbox.run(&["show", "scale", "--target", "plain_a", "--trace", "o.html", "--format", "json"]).exits(0);
     assert_eq!(json.json()["file"], "o.html");
+    let elsewhere = ["show", "scale", "--target", "plain_a", "--trace", "nowhere/page.html"];
+    let unwritable = sandbox.run(&elsewhere).exits(3);
+    let unwritable = unwritable.says(&["work/nowhere/page.html`: no such file or directory", "make the folder first"]);
+    assert!(!unwritable.stderr.contains("exo-tmp"), "{}", unwritable.stderr);
     sandbox.run(&["show", "scale", "--trace", "a", "--diff"]).exits(2).says(&["--trace", "--diff"]);
     let nowhere = sandbox.run(&["show", "scale", "--target", "plain_a", "--trace", "no/where.html"]).exits(3);
     nowhere.says(&["where.html", "no such file or directory"]);

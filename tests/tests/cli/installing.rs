@@ -172,7 +172,7 @@ fn verify_and_cache_answer() {
     sandbox.run(&["verify"]).exits(0).prints(&["2 packs verified (2 cached)"]);
     sandbox.run(&["verify", "--no-cache"]).exits(0).prints(&["2 packs verified (0 cached)", "1 claim proven"]);
     sandbox.run(&["verify", "--all"]).exits(0).prints(&["3 packs verified", "mine"]);
-    sandbox.run(&["cache", "size"]).exits(0).prints(&["2 packs and 3 verdicts"]);
+    sandbox.run(&["cache", "size"]).exits(0).prints(&[" KiB in 2 packs and 3 verdicts"]);
     sandbox.run(&["cache", "prune", "--days", "0"]).exits(0).prints(&["removed 5 entries"]);
     sandbox.run(&["doctor"]).exits(0).prints(&["solver", "z3", "Exo.lock is up to date", "neon 1.1.0"]);
 }

@@ -127,19 +127,35 @@ fn who_has_a_deleted_version_locked_is_told() {
     assert_eq!(purge("base@1.1.0").unwrap(), "deleted base 1.1.0\n");
     // Who has it in the cache as well.
     let told = "`base 1.1.0` is locked, and is deleted: registry";
-    user.run(&["install"]).exits(0).says(&[told, "`exo update base` takes another version"]);
-    user.run(&["audit", "--deny", "yanked"]).exits(4).prints(&["base 1.1.0: deleted"]);
+    user.run(&["install"]).exits(0).says(&[told, ": holds a secret", "`exo update base` takes another version"]);
+    user.run(&["audit", "--deny", "yanked"]).exits(4).prints(&["base 1.1.0: deleted", "holds a secret"]);
     let fresh = home(&server);
     fresh.project("");
     fresh.write("work/Exo.toml", &manifest);
     fresh.write("work/Exo.lock", &lock);
     fresh.run(&["install", "--locked"]).exits(1).says(&[
-        "`base 1.1.0`, which Exo.lock names, is neither in the cache",
+        "`base 1.1.0` was deleted from registry",
+        ": holds a secret",
+        "Exo.lock names it",
         "there is 1.0.0",
-        "from which it was deleted says why",
+        "`exo update base` takes a version that is there",
     ]);
+    // Whoever asks for it by its number is told, and what else there is.
+    let gone = "`base 1.1.0` was deleted from registry";
+    fresh.run(&["info", "base@1.1.0"]).exits(1).says(&[gone, ": holds a secret", "it has 1.0.0"]);
+    let other = home(&server);
+    other.project("");
+    for asked in ["base@1.1.0", "base@=1.1.0"] {
+        other.run(&["add", asked]).exits(1).says(&[gone, ": holds a secret"]);
+    }
+    other.run(&["info", "base@1.2.0"]).exits(1).says(&["`base` has no version 1.2.0"]);
+    other.run(&["add", "base"]).exits(0);
+    other.run(&["update", "base", "--precise", "1.1.0"]).exits(1).says(&[gone, ": holds a secret"]);
     assert_eq!(purge("base").unwrap(), "deleted base 1.0.0\n");
-    fresh.run(&["install", "--locked"]).exits(1).says(&["base", "deleted"]);
+    fresh.run(&["install", "--locked"]).exits(1).says(&[gone, ": holds a secret", "`exo remove base`"]);
+    for command in ["add", "info"] {
+        fresh.run(&[command, "base"]).exits(1).says(&["`base` was deleted from registry", "holds a secret"]);
+    }
     let events =
         server.count_rows("SELECT COUNT(*) AS n FROM audit WHERE action = 'delete' AND login = 'exo-registry'");
     assert_eq!(events, 2);

@@ -334,6 +334,15 @@ fn a_mirror_that_lies_is_found_out() {
     said.says(&[&format!("mirror `{}` of registry `{}` lacks `v1/blob/", files.url, server.url), "incomplete"]);
     mirror(&server.url, folder.path(), &["--recheck"]).unwrap();
     fresh.run(&["add", "base"]).exits(0).prints(&["added base 1.1.0"]);
+
+    // Hashes of the log that are not those of the registry, which did nothing wrong.
+    let served = crate::site::files(folder.path());
+    let tiles = served.iter().filter(|(file, _)| file.starts_with("v1/tile") && !file.starts_with("v1/tile/entries"));
+    tiles.for_each(|(file, bytes)| std::fs::write(folder.path().join(file), vec![7; bytes.len()]).unwrap());
+    let said = home(&server, &pin, &files.url).run(&["add", "base"]).exits(1);
+    let said = said
+        .says(&[&format!("mirror `{}` serves a log that does not fit", files.url), "in the configuration names it"]);
+    assert!(!said.stderr.contains("error[E0604]: registry"), "{}", said.stderr);
 }
 
 /// A mirror copies all archives, which says nothing of who uses them.

@@ -1,7 +1,11 @@
 //! Search: what is found by which words, in which order, and how use changes it.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use exo_tests::command_line::Sandbox;
 
 use crate::server::{Pack, Server, Variables};
 
@@ -78,4 +82,40 @@ pub(crate) fn is_searched(variables: Variables) {
 #[test]
 fn packs_are_found_on_sqlite() {
     is_searched(Vec::new());
+}
+
+/// A server that gives one answer to everything; its URL.
+fn always(answer: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            let mut lines = BufReader::new(&stream).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let _ =
+                (&stream).write_all(format!("{answer}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n").as_bytes());
+        }
+    });
+    url
+}
+
+/// Only who has no search is said to have none.
+#[test]
+fn a_registry_that_refuses_a_search_is_told_by_its_words() {
+    for (answer, said) in [
+        ("HTTP/1.1 429 Too Many Requests\r\nretry-after: 7", ["status 429 (Too Many Requests)", "for 7 s"]),
+        ("HTTP/1.1 503 Service Unavailable\r\nretry-after: 30", ["status 503 (Service Unavailable)", "for 30 s"]),
+        ("HTTP/1.1 403 Forbidden", ["status 403 (Forbidden)", "check the registry's URL"]),
+    ] {
+        let mut user = Sandbox::new();
+        user.set("EXO_REGISTRY", &always(answer));
+        let run = user.run(&["search", "stones"]).exits(3).says(&said);
+        assert!(!run.stderr.contains("has no search"), "{}", run.stderr);
+    }
+    // The registry itself, which says it in its own form.
+    let server = Server::start_on(Arc::new(tempfile::tempdir().unwrap()), vec![]);
+    let mut user = Sandbox::new();
+    user.set("EXO_REGISTRY", &server.url);
+    user.run(&["search", "stones"]).exits(1).prints(&["no pack is about stones"]);
 }

@@ -69,32 +69,58 @@ pub(super) fn ask(arguments: &Search, settings: &Settings, terminal: &Terminal) 
         return Ok(Asked { found: None, failed: false });
     }
     let found = match registry.url.starts_with("file://") {
-        true => in_index(arguments, settings, terminal, &registry),
-        false => by_server(arguments, settings, &registry).or_else(|refused| {
-            // Files behind a plain web server have an index and no search.
-            in_index(arguments, settings, terminal, &registry).map_err(|_| refused)
+        true => in_index(arguments, settings, terminal, (&registry, "has no search")),
+        false => by_server(arguments, settings, &registry).or_else(|unsearched| match unsearched {
+            Unsearched::NoSearch => in_index(arguments, settings, terminal, (&registry, "has no search")),
+            // A mirror has the files, whatever keeps the registry from answering.
+            Unsearched::Failed(failed) if registry.mirror.is_some() => {
+                terminal.warning(&failed.message);
+                in_index(arguments, settings, terminal, (&registry, "does not answer, and its mirror has no search"))
+            }
+            Unsearched::Failed(failed) => Err(failed),
         }),
     };
     match found {
         Ok(packs) => Ok(Asked { found: Some(Elsewhere { url: registry.url, packs }), failed: false }),
         Err(failed) => {
             terminal.warning(&format!("{}; only the packs that come with exo are shown", failed.message));
+            failed.hints.iter().for_each(|hint| terminal.hint(hint));
             Ok(Asked { found: None, failed: true })
         }
     }
 }
 
-fn by_server(arguments: &Search, settings: &Settings, registry: &Configured) -> Outcome<Vec<Value>> {
+/// Why a server's search found nothing out.
+enum Unsearched {
+    /// It has none: files behind a plain web server, or an older registry.
+    NoSearch,
+    Failed(Box<Failure>),
+}
+
+impl From<Box<Failure>> for Unsearched {
+    fn from(failure: Box<Failure>) -> Self {
+        Unsearched::Failed(failure)
+    }
+}
+
+fn by_server(arguments: &Search, settings: &Settings, registry: &Configured) -> Result<Vec<Value>, Unsearched> {
     let mut filter = String::new();
     filter.extend(arguments.kind.map(|kind| format!("&kind={}", word(kind))));
     filter.extend(arguments.target.as_ref().map(|target| format!("&target={}", encoded(target))));
     let words = arguments.words.iter().take(MOST_WORDS).map(|word| encoded(word)).collect::<Vec<_>>().join("+");
     let api = Api::anonymous(settings, registry)?;
-    let answer = api.ask("GET", &format!("search?per_page=100&q={words}{filter}"), Body::Nothing)?;
+    let answer = match api.deliver(None, "GET", &format!("search?per_page=100&q={words}{filter}"), Body::Nothing) {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(refused)) if refused.is_for_want_of_the_operation() => return Err(Unsearched::NoSearch),
+        Ok(Err(refused)) => return Err(api.failure(refused).into()),
+        Err(unanswered) if unanswered.is_for_want_of_the_operation() => return Err(Unsearched::NoSearch),
+        Err(unanswered) => return Err(unanswered.failure.into()),
+    };
     match answer.get("packs").and_then(Value::as_array) {
         Some(packs) => Ok(packs.clone()),
         None => Err(Failure::environment(format!("registry `{}` answers a search with something else", registry.url))
-            .hint("check the registry's URL")),
+            .hint("check the registry's URL")
+            .into()),
     }
 }
 
@@ -103,7 +129,7 @@ fn in_index(
     arguments: &Search,
     settings: &Settings,
     terminal: &Terminal,
-    registry: &Configured,
+    (registry, why): (&Configured, &str),
 ) -> Outcome<Vec<Value>> {
     let client = Arc::new(registry.open(settings, terminal)?);
     let names = client.names(TIME)?;
@@ -122,7 +148,7 @@ fn in_index(
         }
     }
     terminal.note(&format!(
-        "registry `{}` has no search: names, kinds and descriptions in its index were looked through, which has no keywords",
+        "registry `{}` {why}: names, kinds and descriptions in its index were looked through, which has no keywords",
         registry.url
     ));
     if unread > 0 {

@@ -86,3 +86,19 @@ fn what_is_not_known_is_left_alone() {
     let origin = Origin { written: "", callee: None, parameters: &|_| None };
     assert_eq!(of("Negative left shift", &origin), None);
 }
+
+#[test]
+fn numbers_that_are_too_large_are_told_without_internals() {
+    let unpacking = |parameter: &str, kind: &str, callee: &str| {
+        said_of(&format!("error unpacking value for parameter `{parameter}` of type `{kind}"), "", Some(callee))
+    };
+    let (message, hint) = unpacking("a1", "int", "range");
+    assert_eq!(message, "a number that `range` is given is too large");
+    assert!(hint.contains("up to 2147483647") && hint.contains("seq(0, n)"), "{hint}");
+    let (message, hint) = unpacking("maxsplit", "None | int", "split");
+    assert_eq!(message, "a number that `split` is given is too large");
+    assert!(hint.contains("to 2147483647"), "{hint}");
+    assert_eq!(said("Integer value is too big to fit in i32: 9999999999").0, "the number 9999999999 is too large here");
+    assert_eq!(said("Integer overflow computing left shift").0, "`<<` would make a number that is too large");
+    assert!(said("Third argument of range (step) cannot be zero").0.contains("must not be 0"));
+}
