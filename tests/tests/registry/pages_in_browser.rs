@@ -128,10 +128,13 @@ fn an_account_is_used_without_script() {
     assert_eq!(browser.evaluate("document.cookie"), "");
     browser.type_into("#token-name", "laptop");
     browser.click("#right-publish-new");
+    // For which packs is said by whoever makes it: nothing is filled in.
+    browser.type_into("#packs", "blur-*, edges");
     browser.follow("main section form.stack button");
     let token = browser.evaluate("document.querySelector('.secret').textContent");
     let me = server.send("GET", "/api/v1/whoami", token.as_str().unwrap(), b"").is(200).json();
     assert_eq!((&me["login"], &me["rights"]), (&json!("ada"), &json!(["publish-new"])));
+    assert_eq!(me["packs"], json!(["blur-*", "edges"]));
     for screen in SCREENS {
         browser.look_as(screen);
         browser.photograph(&picture("token-made", screen));
