@@ -49,7 +49,8 @@ pub(crate) struct Place {
     #[arg(long, env = "EXO_REGISTRY_DATA")]
     pub(crate) data: PathBuf,
     /// `postgres://…`; a SQLite file in the directory when left out
-    #[arg(long, env = "EXO_REGISTRY_DATABASE")]
+    // The URL may hold a password, which no help text repeats.
+    #[arg(long, env = "EXO_REGISTRY_DATABASE", hide_env_values = true)]
     pub(crate) database: Option<String>,
     /// `s3://BUCKET[/PREFIX]` (credentials and endpoint from the AWS_ variables); files in the directory when left out
     #[arg(long, env = "EXO_REGISTRY_BLOBS")]

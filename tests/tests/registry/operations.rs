@@ -269,3 +269,14 @@ fn a_program_that_checks_nothing_is_told() {
     let told = operate_on(empty.path(), &[], "serve", &["--listen", "127.0.0.1:0", "--exo", text(&poor)]).unwrap_err();
     assert!(told.contains("tells of no pack that comes with it"), "{told}");
 }
+
+/// The URL of a database may hold its password.
+#[test]
+fn help_does_not_tell_where_the_database_is() {
+    let mut help = std::process::Command::new(crate::server::program());
+    help.args(["serve", "--help"]).env("EXO_REGISTRY_DATABASE", "postgres://ada:secret@db/packs");
+    let output = help.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("[env: EXO_REGISTRY_DATABASE]"), "{text}");
+    assert!(!text.contains("secret"), "{text}");
+}
