@@ -8,7 +8,8 @@ use exo_index::name::PackName;
 use exo_index::version::Version;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, AnyPool, Row as _};
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection, AnyPool, Database, Row as _};
 
 use crate::failure::Failure;
 
@@ -155,81 +156,61 @@ pub(crate) async fn pending(rows: &AnyPool, checker: &Checker, now: i64) -> Resu
     found.iter().map(place).collect()
 }
 
-/// Keeps what a checker made of a version, unless that was deleted meanwhile.
-pub(crate) async fn keep(
-    rows: &AnyPool,
+/// A statement about what a checker makes of a version; its first values are name, version, and the three of the checker.
+fn about(
+    statement: &'static str,
     (name, version): (&PackName, &Version),
     checker: &Checker,
-    at: i64,
-    (outcome, detail): (Outcome, &str),
-) -> Result<(), Failure> {
-    sqlx::query(
-        "INSERT INTO compatibility (name, version, exo, checker, solver, at, outcome, detail) \
-         SELECT name, version, $3, $4, $5, $6, $7, $8 FROM versions WHERE name = $1 AND version = $2 \
-         ON CONFLICT (name, version, exo, checker, solver) DO NOTHING",
-    )
-    .bind(name.as_str().to_owned())
-    .bind(version.to_string())
-    .bind(checker.exo.clone())
-    .bind(checker.checker.clone())
-    .bind(checker.solver.clone())
-    .bind(at)
-    .bind(outcome.word().to_owned())
-    .bind(detail.to_owned())
-    .execute(rows)
-    .await?;
-    settled(rows, (name, version), checker).await
-}
-
-/// Forgets that a checker came to no answer before.
-async fn settled(rows: &AnyPool, (name, version): (&PackName, &Version), checker: &Checker) -> Result<(), Failure> {
-    sqlx::query("DELETE FROM unsettled WHERE name = $1 AND version = $2 AND exo = $3 AND checker = $4 AND solver = $5")
+) -> Query<'static, Any, <Any as Database>::Arguments> {
+    sqlx::query(statement)
         .bind(name.as_str().to_owned())
         .bind(version.to_string())
         .bind(checker.exo.clone())
         .bind(checker.checker.clone())
         .bind(checker.solver.clone())
-        .execute(rows)
+}
+
+/// Keeps what a checker made of a version, unless that was deleted meanwhile, and forgets that it came to no answer before.
+pub(crate) async fn keep(
+    rows: &AnyPool,
+    subject: (&PackName, &Version),
+    checker: &Checker,
+    at: i64,
+    (outcome, detail): (Outcome, &str),
+) -> Result<(), Failure> {
+    let mut rows = rows.begin().await?;
+    let put = "INSERT INTO compatibility (name, version, exo, checker, solver, at, outcome, detail) \
+               SELECT name, version, $3, $4, $5, $6, $7, $8 FROM versions WHERE name = $1 AND version = $2 \
+               ON CONFLICT (name, version, exo, checker, solver) DO NOTHING";
+    about(put, subject, checker)
+        .bind(at)
+        .bind(outcome.word().to_owned())
+        .bind(detail.to_owned())
+        .execute(&mut *rows)
         .await?;
-    Ok(())
+    let forget = "DELETE FROM unsettled WHERE name = $1 AND version = $2 AND exo = $3 AND checker = $4 AND solver = $5";
+    about(forget, subject, checker).execute(&mut *rows).await?;
+    Ok(rows.commit().await?)
 }
 
 /// Keeps that a checker came to no answer on a version, unless that was deleted meanwhile, and when it is tried again.
 pub(crate) async fn put_off(
     rows: &AnyPool,
-    (name, version): (&PackName, &Version),
+    subject: (&PackName, &Version),
     checker: &Checker,
     at: i64,
     detail: &str,
 ) -> Result<(), Failure> {
     let mut rows = rows.begin().await?;
-    let found = sqlx::query(
-        "INSERT INTO unsettled (name, version, exo, checker, solver, at, tries, again, detail) \
-         SELECT name, version, $3, $4, $5, $6, 1, 0, $7 FROM versions WHERE name = $1 AND version = $2 \
-         ON CONFLICT (name, version, exo, checker, solver) \
-         DO UPDATE SET at = excluded.at, tries = unsettled.tries + 1, detail = excluded.detail RETURNING tries",
-    )
-    .bind(name.as_str().to_owned())
-    .bind(version.to_string())
-    .bind(checker.exo.clone())
-    .bind(checker.checker.clone())
-    .bind(checker.solver.clone())
-    .bind(at)
-    .bind(detail.to_owned())
-    .fetch_optional(&mut *rows)
-    .await?;
-    let Some(row) = found else { return Ok(()) };
-    sqlx::query(
-        "UPDATE unsettled SET again = $1 WHERE name = $2 AND version = $3 AND exo = $4 AND checker = $5 AND solver = $6",
-    )
-    .bind(at + pause(row.try_get("tries")?))
-    .bind(name.as_str().to_owned())
-    .bind(version.to_string())
-    .bind(checker.exo.clone())
-    .bind(checker.checker.clone())
-    .bind(checker.solver.clone())
-    .execute(&mut *rows)
-    .await?;
+    let put = "INSERT INTO unsettled (name, version, exo, checker, solver, at, tries, again, detail) \
+               SELECT name, version, $3, $4, $5, $6, 1, 0, $7 FROM versions WHERE name = $1 AND version = $2 \
+               ON CONFLICT (name, version, exo, checker, solver) \
+               DO UPDATE SET at = excluded.at, tries = unsettled.tries + 1, detail = excluded.detail RETURNING tries";
+    let put = about(put, subject, checker).bind(at).bind(detail.to_owned());
+    let Some(row) = put.fetch_optional(&mut *rows).await? else { return Ok(()) };
+    let wait = "UPDATE unsettled SET again = $6 \
+                WHERE name = $1 AND version = $2 AND exo = $3 AND checker = $4 AND solver = $5";
+    about(wait, subject, checker).bind(at + pause(row.try_get("tries")?)).execute(&mut *rows).await?;
     Ok(rows.commit().await?)
 }
 
