@@ -63,6 +63,7 @@ pub enum TestOutcome {
 /// One test function, or one instruction of a target pack's conformance test.
 #[derive(Clone, Debug)]
 pub struct TestResult {
+    /// Empty where the module could not be evaluated, so that none of its tests was found.
     pub name: String,
     pub outcome: TestOutcome,
     pub diagnostics: Vec<Diagnostic>,
@@ -75,6 +76,13 @@ pub struct TestResult {
     /// Digest (hex) of every proc that a claim produced.
     pub proc_digests: Vec<String>,
     pub waived: Vec<Waiver>,
+}
+
+impl TestResult {
+    /// A name with that of its module: `tests.basic::test_sizes`.
+    pub fn qualified(module: &ModuleId, name: &str) -> String {
+        if name.is_empty() { module.path.to_string() } else { format!("{}::{name}", module.path) }
+    }
 }
 
 /// A value that a kernel entry passes to its schedule.

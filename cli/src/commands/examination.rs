@@ -1,6 +1,6 @@
 //! What the project's own pack shows: its modules, claims, tests and kernels, without running C and without writing.
 
-use exo_compiler::pipeline::{CheckReport, Compilation, TestOutcome, Waiver};
+use exo_compiler::pipeline::{CheckReport, Compilation, TestOutcome, TestResult, Waiver};
 use exo_compiler::source::ModuleId;
 
 use crate::commands::composition::{self, Form};
@@ -68,7 +68,7 @@ fn modules_and_tests(
                 TestOutcome::Passed => found.tests += 1,
                 TestOutcome::Skipped(_) => found.left_out += 1,
                 TestOutcome::Failed => {
-                    let message = format!("`{}::{}` failed", module.path, result.name);
+                    let message = format!("`{}` failed", TestResult::qualified(module, &result.name));
                     return Err(refused(result.diagnostics, &message));
                 }
             }

@@ -52,7 +52,8 @@ impl Work {
     /// The name of a test as it is shown and as filters see it.
     fn qualified(&self, name: &str) -> String {
         match self {
-            Work::Tests(module) => format!("{}::{name}", module.path),
+            Work::Tests(module) => TestResult::qualified(module, name),
+            Work::Conformance { module, .. } if name.is_empty() => TestResult::qualified(module, name),
             Work::Conformance { .. } => name.to_string(),
         }
     }

@@ -181,7 +181,11 @@ fn examine(
         }
         for result in compilation.test(test, &|_| true, &mut |_| ()) {
             if result.outcome == TestOutcome::Failed {
-                return Ok(refused(request, format!("`{}::{}` failed", test.path, result.name), &result.diagnostics));
+                return Ok(refused(
+                    request,
+                    format!("`{}` failed", TestResult::qualified(test, &result.name)),
+                    &result.diagnostics,
+                ));
             }
             count(&mut verdict, test, result);
         }
@@ -196,7 +200,7 @@ fn c_modules(world: &DiskWorld, sources: &[ModuleId], raw_c: &[String]) -> Vec<S
 }
 
 fn count(verdict: &mut Verdict, test: &ModuleId, result: TestResult) {
-    let name = format!("{}::{}", test.path, result.name);
+    let name = TestResult::qualified(test, &result.name);
     match result.outcome {
         TestOutcome::Passed => verdict.tests += 1,
         TestOutcome::Skipped(reason) => verdict.skipped.push(format!("{name}: {reason}")),

@@ -77,6 +77,18 @@ fn a_pack_whose_claim_fails_is_not_installed() {
 }
 
 #[test]
+fn a_test_module_that_cannot_be_evaluated_goes_by_its_own_name() {
+    let sandbox = registry();
+    sandbox.pack("odd", "1.0.0", "", &[("src/lib.exo", "one = 1\n"), ("tests/odd.exo", "from nowhere import x\n")]);
+    sandbox.project("");
+    let run = sandbox.run(&["add", "odd"]).exits(4);
+    run.says(&["`odd 1.0.0` does not verify: `tests.odd` failed", "there is no pack `nowhere` here"]);
+    sandbox.write("work/tests/odd.exo", "from nowhere import x\n");
+    sandbox.run(&["test"]).exits(1).prints(&["tests.odd ... FAILED"]);
+    sandbox.run(&["check"]).exits(1).says(&["`tests.odd` failed"]);
+}
+
+#[test]
 fn a_pack_that_does_not_end_is_stopped_by_a_limit() {
     let mut sandbox = registry();
     let endless = "def f(n):\n    for a in range(1000000000):\n        n = n + 1\n    return n\nx = f(0)\n";
