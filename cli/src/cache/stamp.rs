@@ -51,16 +51,14 @@ pub(super) fn make(tree: &Path, folder: &Path, files: &BTreeMap<String, FileDige
 
 /// One line a file; `None` where a file changed so shortly before `made` that its times say nothing, or cannot be looked at.
 fn stamp(folder: &Path, files: &BTreeMap<String, FileDigest>, made: SystemTime) -> Option<String> {
-    let mut text = String::new();
-    for path in files.keys() {
-        let data = std::fs::symlink_metadata(folder.join(path)).ok().filter(Metadata::is_file)?;
-        let (changed, line) = look(&data)?;
-        if changed.checked_add(STEP)? > made {
-            return None;
-        }
-        text += &format!("{line} {path}\n");
-    }
-    Some(text)
+    files.keys().map(|path| line(folder, path, made)).collect()
+}
+
+/// How one file looks, as a line.
+pub(super) fn line(folder: &Path, path: &str, made: SystemTime) -> Option<String> {
+    let data = std::fs::symlink_metadata(folder.join(path)).ok().filter(Metadata::is_file)?;
+    let (changed, line) = look(&data)?;
+    (changed.checked_add(STEP)? <= made).then(|| format!("{line} {path}\n"))
 }
 
 /// When a file or its name changed last, and what tells it from what it was before.

@@ -107,7 +107,9 @@ impl Tree {
     /// How the files look that [`Tree::check`] has just found as they were; `None` where their times say nothing yet.
     pub(crate) fn look(folder: &Path, digest: &Blake3) -> Option<String> {
         let tree = Tree::open(folder, digest).ok().flatten()?;
-        stamp::text(folder, &folder.join(FILES), &tree.files)
+        // The listing stands beside the files.
+        let listing = stamp::line(&folder.join(FILES), &format!("../{LISTING}"), SystemTime::now())?;
+        Some(stamp::text(folder, &folder.join(FILES), &tree.files)? + &listing)
     }
 
     /// Whether the files of a tree look so still.

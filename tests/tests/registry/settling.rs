@@ -72,7 +72,7 @@ fn what_was_found_is_told_again_where_nothing_has_changed() {
 
 #[test]
 fn every_change_is_noticed() {
-    let changes: [Change; 7] = [
+    let changes: [Change; 8] = [
         ("the manifest", |user| {
             let text = user.read("work/Exo.toml");
             user.write("work/Exo.toml", &format!("{text}\n# changed\n"));
@@ -93,6 +93,11 @@ fn every_change_is_noticed() {
             let trees = fs::read_dir(user.path("cache/v1/trees")).unwrap();
             let tree = trees.map(|entry| entry.unwrap().path()).next().unwrap();
             fs::write(tree.join("files/src/lib.exo"), "one = 2\n").unwrap();
+        }),
+        ("the listing of a pack", |user| {
+            let trees = fs::read_dir(user.path("cache/v1/trees")).unwrap();
+            let tree = trees.map(|entry| entry.unwrap().path()).next().unwrap();
+            fs::write(tree.join("listing"), "damaged").unwrap();
         }),
         ("vendored packs", |user| user.write("work/Exo.vendor", "vendor\n")),
     ];
