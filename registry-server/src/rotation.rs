@@ -4,6 +4,8 @@ use exo_index::registry::keys::PublicKey;
 use exo_index::registry::layout;
 use exo_index::registry::root::Root;
 
+use crate::audit::action::Action;
+use crate::audit::{Entry, OPERATOR};
 use crate::chance;
 use crate::configuration::RotateKeys;
 use crate::database;
@@ -48,6 +50,8 @@ pub(crate) async fn rotate(arguments: &RotateKeys) -> Result<(), Failure> {
         .bind(chance::signed(root.version))
         .execute(&mut *turn)
         .await?;
+    let entry = Entry::new(OPERATOR, Action::RotateKeys, &registry.origin).detail(format!("root {}", root.version));
+    entry.write(&mut turn).await?;
     let rotated = Registry { keys: next, root: root.version, ..registry.clone() };
     index::write(&rotated, &mut turn, Change::default(), now).await?;
     turn.commit().await?;

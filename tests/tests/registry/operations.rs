@@ -275,6 +275,7 @@ fn a_program_that_checks_nothing_is_told() {
 fn help_does_not_tell_where_the_database_is() {
     let mut help = std::process::Command::new(crate::server::program());
     help.args(["serve", "--help"]).env("EXO_REGISTRY_DATABASE", "postgres://ada:secret@db/packs");
+    help.env("EXO_REGISTRY_SMTP", "smtps://ada:secret@mail");
     let output = help.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("EXO_REGISTRY_DATABASE]"), "{text}");

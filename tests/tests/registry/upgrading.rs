@@ -69,16 +69,16 @@ fn lives_on(variables: Variables) {
         |number: usize| (events["events"][number]["version"].clone(), events["events"][number]["token"].is_string());
     assert_eq!([of(0), of(1)], [(json!("1.0.1"), true), (json!(null), false)], "{events}");
     server.operate("verify-all", &[]);
-    assert_eq!(server.count_rows("SELECT version AS n FROM schema_version"), 3);
+    assert_eq!(server.count_rows("SELECT version AS n FROM schema_version"), 4);
     drop(server.again());
     a_later_one_is_refused(&server);
 }
 
 fn a_later_one_is_refused(server: &Server) {
-    server.change_rows("UPDATE schema_version SET version = 4");
+    server.change_rows("UPDATE schema_version SET version = 5");
     let said = operate_on(server.folder.path(), &server.variables, "doctor", &[]).unwrap_err();
-    assert!(said.contains("by a later release") && said.contains("has version 4"), "{said}");
-    server.change_rows("UPDATE schema_version SET version = 3");
+    assert!(said.contains("by a later release") && said.contains("has version 5"), "{said}");
+    server.change_rows("UPDATE schema_version SET version = 4");
     operate_on(server.folder.path(), &server.variables, "doctor", &[]).unwrap();
 }
 
@@ -125,7 +125,7 @@ fn a_backup_of_an_earlier_release_comes_back() {
     let restored = Server::start_on(empty, Vec::new());
     let events = restored.send("GET", "/api/v1/packs/base/audit", &token, b"").is(200).json();
     assert_eq!(events["events"][0]["action"], "publish", "{events}");
-    contents["schema"] = json!(4);
+    contents["schema"] = json!(5);
     std::fs::write(&list, contents.to_string()).unwrap();
     let said = operate_on(folder.path(), &[], "restore", &[backup.to_str().unwrap()]).unwrap_err();
     assert!(said.contains("by a later release"), "{said}");
