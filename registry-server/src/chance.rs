@@ -2,8 +2,6 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use exo_index::digest::Sha256;
 
 use crate::failure::Failure;
@@ -20,9 +18,10 @@ pub(crate) fn seed() -> Result<[u8; 32], Failure> {
     bytes()
 }
 
-/// A secret of 256 bits after a prefix.
+/// A secret of 256 bits after a prefix: digits and letters only, so that a double click takes all of it, no program
+/// takes it for one of its options, and the search for secrets in packs ([`exo_index::publication::secrets`]) knows it.
 pub(crate) fn secret(prefix: &str) -> Result<String, Failure> {
-    Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(seed()?)))
+    Ok(format!("{prefix}{}", Sha256::of(&seed()?)))
 }
 
 /// An id that nobody can guess, 32 hexadecimal digits.
@@ -60,4 +59,19 @@ pub(crate) fn unsigned(number: i64) -> u64 {
 /// A number of the formats as a column has it.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_one_plain_word_that_the_search_for_secrets_knows() {
+        for _ in 0..200 {
+            let token = secret("exo_").unwrap();
+            assert!(token.chars().skip(4).all(|c| c.is_ascii_alphanumeric()), "{token}");
+            let found = exo_index::publication::secrets(&format!("export EXO_TOKEN={token}"));
+            assert_eq!(found.first().map(|found| found.kind), Some("a token of an exo registry"), "{token}");
+        }
+    }
 }

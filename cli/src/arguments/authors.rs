@@ -16,7 +16,7 @@ pub(crate) struct At {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Proof {
     /// A code of your second factor, or a recovery code, for accounts that have one; asked for when it is needed
-    #[arg(long, value_name = "CODE")]
+    #[arg(long, value_name = "CODE", allow_hyphen_values = true)]
     code: Option<String>,
 }
 
@@ -248,7 +248,7 @@ pub(crate) struct Login {
     pub(crate) create: bool,
     /// The code of your second factor, or a recovery code, for accounts that have one; with --create the one-time code for the new
     /// account. Asked for when it is needed; without a terminal it may be the second line of standard input
-    #[arg(long, value_name = "CODE", conflicts_with = "token")]
+    #[arg(long, value_name = "CODE", conflicts_with = "token", allow_hyphen_values = true)]
     pub(crate) code: Option<String>,
     /// Keep a token that was made elsewhere, which is read from standard input
     #[arg(long, conflicts_with_all = ["create", "login"])]
