@@ -18,7 +18,7 @@ use crate::static_folder::StaticFolder;
 const FOLDER: &str = "outbox";
 
 /// The pause where nothing is due, or something failed.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Who sends, and how.
 #[derive(Clone)]

@@ -4,8 +4,8 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use exo_index::digest::Sha256;
-use lettre::message::header::{ContentType, HeaderName, HeaderValue};
-use lettre::message::{Mailbox, SinglePart};
+use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
+use lettre::message::{Body, Mailbox, SinglePart};
 use lettre::{Address, Message};
 
 use super::outbox::Taken;
@@ -15,6 +15,9 @@ use crate::audit::wording::meaning;
 use crate::chance::unsigned;
 use crate::failure::Failure;
 use crate::pages::format;
+
+/// What mail servers take as a line, in bytes.
+const LONGEST_LINE: usize = 998;
 
 /// Who writes, and from where.
 #[derive(Debug, Clone)]
@@ -50,7 +53,7 @@ impl Sender {
     /// The mail with the link that confirms an address.
     pub(super) fn link(&self, mail: &Taken, code: &str) -> Result<Message, Failure> {
         let body = format!(
-            "Hello {},\r\n\r\nthis address was given for the account {} of the registry {}, to be told of what is done with it.\r\n\r\n\
+            "Hello {},\r\n\r\nthis address was given for the account {} of the registry {},\r\nto be told of what is done with it.\r\n\r\n\
              If it is your account, confirm the address within a day:\r\n\r\n{}/account/confirm?code={code}\r\n\r\n\
              If it is not, do nothing: no more mails come then.\r\n",
             mail.login, mail.login, self.origin, self.url
@@ -70,7 +73,7 @@ impl Sender {
             .message_id(Some(format!("<{}@{host}>", Self::id(mail))))
             .raw_header(header("Auto-Submitted", "auto-generated".to_owned()))
             .raw_header(header("List-Id", format!("<notices.{host}>")))
-            .singlepart(SinglePart::builder().header(ContentType::TEXT_PLAIN).body(body));
+            .singlepart(SinglePart::builder().header(ContentType::TEXT_PLAIN).body(plain(body)));
         letter.map_err(|error| failed("the headers", &error))
     }
 
@@ -78,23 +81,24 @@ impl Sender {
     fn advice(&self, entry: &Read) -> String {
         let (url, subject) = (&self.url, &entry.subject);
         let of_account = format!(
-            "If that was not you, change your password and end sessions that you do not know at {url}/account/security,\r\n\
-             and tokens that you do not know at {url}/account."
+            "If that was not you, change your password and end sessions that you do not know:\r\n{url}/account/security\r\n\
+             Tokens that you do not know are ended here:\r\n{url}/account"
         );
         match Action::read(&entry.action) {
             Some(Action::AccountDisable | Action::PasswordReset | Action::SecondFactorReset) => {
                 "If you did not ask for that, ask who runs the registry.".to_owned()
             }
-            Some(Action::Report) => format!("You are told as an administrator. The report: {url}/reports"),
+            Some(Action::Report) => format!("You are told as an administrator. All reports:\r\n{url}/reports"),
             Some(Action::RotateKeys) => {
-                "You are told as an administrator. If none of you did that, somebody else has the registry's machine."
+                "You are told as an administrator. If none of you did that, somebody else has\r\n\
+                 the registry's machine."
                     .to_owned()
             }
             Some(action) => match action.about() {
                 About::Account | About::Registry => of_account,
                 About::Pack => format!(
-                    "You are told because you own the pack, or did until now. If nobody who may has done that, take it back at\r\n\
-                     {url}/packs/{subject} and look whose account it was: {url}/audit?pack={}",
+                    "You are told because you own the pack, or did until now. If nobody has done that who\r\n\
+                     should, look whose account it was, and take back what can be:\r\n{url}/audit?pack={}\r\n{url}/packs/{subject}",
                     format::encoded(subject)
                 ),
                 About::Organisation => format!(
@@ -116,7 +120,15 @@ fn facts(entry: &Read) -> String {
         (Some(About::Account), None) | (None, _) => String::new(),
         (Some(About::Pack | About::Organisation | About::Registry), _) => format!(", by {}", entry.login),
     };
-    format!("That was on {} UTC{who}.", format::time(entry.at))
+    format!("That was on {}{who}.", format::time(entry.at))
+}
+
+/// A body as it is where that may be: a link that is cut into lines is not seen as one by every program.
+fn plain(text: String) -> Body {
+    match text.is_ascii() && text.lines().all(|line| line.len() < LONGEST_LINE) {
+        true => Body::dangerous_pre_encoded(text.into_bytes(), ContentTransferEncoding::SevenBit),
+        false => Body::new(text),
+    }
 }
 
 fn header(name: &'static str, value: String) -> HeaderValue {
