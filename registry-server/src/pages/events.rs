@@ -64,6 +64,8 @@ fn meaning(entry: &Read) -> String {
         "release" => format!("{what} came out of quarantine"),
         "deprecate" => format!("{what} was deprecated"),
         "undeprecate" => format!("{what} is no longer deprecated"),
+        "archive" => format!("{what} was archived"),
+        "unarchive" => format!("{what} is no longer archived"),
         "owner-add" => format!("{detail} became an owner of {subject}"),
         "owner-remove" => format!("{detail} ceased to own {subject}"),
         "organisation" => format!("The organisation @{subject} was made"),
