@@ -198,7 +198,7 @@ fn what_a_user_installs_is_what_authors_say() {
     for verb in ["add", "remove"] {
         let right = format!("the pack comes first: `exo owner {verb} base eve`");
         ada.run(&["owner", verb, "eve", "base"]).exits(1).says(&["there is no pack `eve`", &right]);
-        let right = format!("`@eve/base` is no login\nhint: the pack comes first: `exo owner {verb} @eve/base eve`");
+        let right = format!("`@eve/base` is no login\n  hint: the pack comes first: `exo owner {verb} @eve/base eve`");
         ada.run(&["owner", verb, "eve", "@eve/base"]).exits(2).says(&[&right]);
         // Nothing is turned round where that would not help.
         let said = ada.run(&["owner", verb, "nothing", "nobody"]).exits(1).says(&["there is no pack `nothing`"]);

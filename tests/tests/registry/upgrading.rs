@@ -78,7 +78,7 @@ fn a_later_one_is_refused(server: &Server) {
     server.change_rows("UPDATE schema_version SET version = 5");
     let said = operate_on(server.folder.path(), &server.variables, "doctor", &[]).unwrap_err();
     assert!(said.contains("by a later release") && said.contains("has version 5"), "{said}");
-    server.change_rows("UPDATE schema_version SET version = 3");
+    server.change_rows("UPDATE schema_version SET version = 4");
     operate_on(server.folder.path(), &server.variables, "doctor", &[]).unwrap();
 }
 
