@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn what_is_archived_comes_behind_all_others_unless_it_is_the_one_that_is_named() {
         let archived = |name: &str, downloads| Said { archived: true, ..said(name, "for gemm", downloads) };
-        let packs = vec![archived("gemm", 9), archived("gemm-old", 8), said("gemm-new", "", 1), said("x", "gemm", 0)];
+        let packs = [archived("gemm", 9), archived("gemm-old", 8), said("gemm-new", "", 1), said("x", "gemm", 0)];
         let look = |ranked: &Ranked, newer: &BTreeMap<_, _>, q: &str| look(ranked, newer, &asked(q), 0, 9).page;
         for old in 0..=packs.len() {
             let ranked = Ranked::of(packs[..old].to_vec());

@@ -20,6 +20,7 @@ pub(crate) fn an_archived_pack_gets_no_new_versions(server: &Server) {
     let begun = server.upload(&ada, &[Pack::new("base", "1.1.0")], false);
     let beyond_commit = server.upload(&ada, &[Pack::new("base", "1.2.0")], false);
     server.send("PUT", ARCHIVAL, &ada, br#"{"reason": "a", "replacement": "base-tiles"}"#).is(400);
+    server.send("PUT", ARCHIVAL, &ada, "{\"reason\": \"\u{202e}txet\"}".as_bytes()).is(400);
     server.send("PUT", ARCHIVAL, &ada, br#"{"reason": "moved on"}"#).is(204);
     let trust = client::trust(server, None);
     let archived = client::check(server, &trust, "base").0.pack.archived.expect("it is signed into the index");
