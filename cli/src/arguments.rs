@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use authors::{
-    Advisory, AdvisoryAction, AdvisoryText, At, CreateToken, Deprecate, Login, Logout, Owned, Owner, OwnerAction,
-    Proof, Publish, PublishAdvisory, Report, Token, TokenAction, WhichAdvisory, Whom, Withdraw, Yank,
+    Advisory, AdvisoryAction, AdvisoryText, Archive, At, CreateToken, Deprecate, Login, Logout, Owned, Owner,
+    OwnerAction, Proof, Publish, PublishAdvisory, Report, Token, TokenAction, WhichAdvisory, Whom, Withdraw, Yank,
 };
 
 /// A compiler for user-schedulable kernels whose schedules, instructions and targets are packages
@@ -132,8 +132,10 @@ pub(crate) enum Command {
     Publish(Publish),
     /// Take a version back, so that nobody newly chooses it
     Yank(Yank),
-    /// Say that a pack is not kept up any more
+    /// Say that a pack should not be used any more
     Deprecate(Deprecate),
+    /// Say that a pack is no longer maintained, and let nobody publish new versions of it
+    Archive(Archive),
     /// Say which versions of a pack have a known weakness
     Advisory(Advisory),
     /// Tell a registry's administrators that something is wrong with a pack
@@ -433,8 +435,10 @@ pub(crate) enum Trust {
     Quarantined,
     /// Versions that their authors took back
     Yanked,
-    /// Packs that are not kept up any more
+    /// Packs that should not be used any more
     Deprecated,
+    /// Packs that are no longer maintained
+    Archived,
     /// Versions with an advisory
     Advisories,
     /// Versions younger than `min-age` of the policy, or than three days where it says none

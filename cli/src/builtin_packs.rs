@@ -40,8 +40,10 @@ pub(crate) struct RegistryPack {
     pub(crate) manifest: Manifest,
     /// What the source says of this version, for the rules by which versions are chosen.
     pub(crate) candidate: Candidate,
-    /// What its owners say of a pack that is not kept up, in a phrase.
+    /// What its owners say of a pack that should not be used, in a phrase.
     pub(crate) deprecated: Option<String>,
+    /// Since when it is archived and why, in a phrase.
+    pub(crate) archived: Option<String>,
     pub(crate) archive: Archive,
     pub(crate) sha256: Sha256,
     pub(crate) tree: Blake3,
@@ -153,6 +155,7 @@ impl Registry {
             self.add(RegistryPack {
                 candidate: candidate(&manifest),
                 deprecated: None,
+                archived: None,
                 manifest,
                 archive: Archive::Here(Cow::Borrowed(embedded.archive)),
                 sha256: embedded.sha256.parse().map_err(|_| broken("no archive digest"))?,
@@ -247,7 +250,15 @@ fn pack_of_folder(folder: &Path) -> Outcome<RegistryPack> {
         describe(&mut candidate, &text).map_err(|error| Failure::usage(format!("{TEST_CANDIDATE}: {error}")))?;
     }
     let archive = Archive::Here(Cow::Owned(built.bytes));
-    Ok(RegistryPack { manifest, candidate, deprecated: None, archive, sha256: built.sha256, tree: built.tree })
+    Ok(RegistryPack {
+        manifest,
+        candidate,
+        deprecated: None,
+        archived: None,
+        archive,
+        sha256: built.sha256,
+        tree: built.tree,
+    })
 }
 
 #[cfg(test)]

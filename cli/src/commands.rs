@@ -81,6 +81,7 @@ fn dispatch_one(command: Command, settings: &Settings, terminal: &Terminal) -> O
         Command::Publish(arguments) => publish::run(&arguments, std::slice::from_ref(settings), settings, terminal),
         Command::Yank(arguments) => yank::run(&arguments, settings, terminal),
         Command::Deprecate(arguments) => yank::deprecate(&arguments, settings, terminal),
+        Command::Archive(arguments) => yank::archive(&arguments, settings, terminal),
         Command::Advisory(arguments) => advisory::run(&arguments, settings, terminal),
         Command::Report(arguments) => report::run(&arguments, settings, terminal),
         Command::Owner(arguments) => owner::run(&arguments, settings, terminal),

@@ -22,7 +22,7 @@ use exo_index::archive::{self, Limits};
 use exo_index::candidates::{Advisory, Candidate, Published, Quarantined, Yanked};
 use exo_index::manifest::{Dependency, DependencySource, MANIFEST_FILE, Manifest};
 use exo_index::name::PackName;
-use exo_index::registry::shard::{Shard, VersionEntry, Withdrawal};
+use exo_index::registry::shard::{Archival, Shard, VersionEntry, Withdrawal};
 use exo_index::registry::verdict::Verdict;
 use exo_index::version::Version;
 use exo_index::visible::shown;
@@ -135,6 +135,7 @@ fn pack_of(client: &Arc<Client>, shard: &Shard, entry: &VersionEntry) -> Outcome
         manifest: indexed_manifest(&shard.pack.name, entry)?,
         candidate,
         deprecated: shard.pack.deprecated.as_ref().map(|deprecated| withdrawn("deprecated", deprecated)),
+        archived: shard.pack.archived.as_ref().map(no_longer_maintained),
         archive: Archive::Elsewhere(Box::new(Elsewhere { client: Arc::clone(client), entry: entry.clone() })),
         sha256: entry.archive,
         tree: entry.tree,
@@ -144,6 +145,12 @@ fn pack_of(client: &Arc<Client>, shard: &Shard, entry: &VersionEntry) -> Outcome
 /// What is said of a pack that its owners have withdrawn.
 fn withdrawn(word: &str, said: &Withdrawal) -> String {
     why(said).map_or(word.to_owned(), |why| format!("{word}: {why}"))
+}
+
+/// What is said of a pack that its owners have archived.
+pub(crate) fn no_longer_maintained(said: &Archival) -> String {
+    let reason = said.reason.as_ref().map(|reason| format!(": {}", shown(reason))).unwrap_or_default();
+    format!("archived since {} and no longer maintained{reason}", said.day())
 }
 
 /// Why something was withdrawn, and what is to be used instead.

@@ -59,6 +59,7 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/packs/{name}/{version}/diff/{other}", get(packs::difference))
         .route("/packs/{name}/{version}/yank", put(packs::yank).delete(packs::unyank))
         .route("/packs/{name}/deprecation", put(packs::deprecate).delete(packs::undeprecate))
+        .route("/packs/{name}/archival", put(packs::archive).delete(packs::unarchive))
         .route("/packs/{name}/{version}/quarantine", put(guarding::quarantine).delete(guarding::release))
         .route("/packs/{name}/report", post(guarding::report))
         .route("/reports", get(guarding::reports))

@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQU
 CREATE TABLE IF NOT EXISTS sealing (id BIGINT PRIMARY KEY, fingerprint TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS second_factors (login TEXT PRIMARY KEY, secret TEXT NOT NULL, confirmed BIGINT NOT NULL, last_step BIGINT NOT NULL, failures BIGINT NOT NULL, blocked_until BIGINT NOT NULL, created BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS recovery_codes (login TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (login, hash));
-CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY, entry TEXT NOT NULL, shard TEXT NOT NULL, kind TEXT NOT NULL, description TEXT NOT NULL, keywords TEXT NOT NULL, targets TEXT NOT NULL, version TEXT NOT NULL, updated BIGINT NOT NULL, downloads BIGINT NOT NULL, verified BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY, entry TEXT NOT NULL, shard TEXT NOT NULL, kind TEXT NOT NULL, description TEXT NOT NULL, keywords TEXT NOT NULL, targets TEXT NOT NULL, version TEXT NOT NULL, updated BIGINT NOT NULL, downloads BIGINT NOT NULL, verified BIGINT NOT NULL, archived BIGINT NOT NULL DEFAULT 0);
 CREATE INDEX IF NOT EXISTS packs_by_update ON packs (updated);
 CREATE INDEX IF NOT EXISTS packs_by_downloads ON packs (downloads);
 CREATE INDEX IF NOT EXISTS packs_by_version ON packs (name, version, downloads);

@@ -39,8 +39,8 @@ pub(crate) struct Found {
     pub(crate) downloads: i64,
     pub(crate) verified: bool,
     pub(crate) updated: i64,
-    #[serde(skip)]
     pub(crate) deprecated: bool,
+    pub(crate) archived: bool,
 }
 
 /// The columns of which [`Found::read`] makes a pack.
@@ -63,6 +63,7 @@ impl Found {
             verified: row.try_get::<i64, _>("verified")? == 1,
             updated: row.try_get("updated")?,
             deprecated: entry.deprecated.is_some(),
+            archived: entry.archived.is_some(),
         })
     }
 }

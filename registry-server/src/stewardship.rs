@@ -1,8 +1,8 @@
-//! What owners change about their packs: yanks, deprecations, and who else owns them. The API and the pages both come here.
+//! What owners change about their packs: yanks, deprecations, whether they are archived, and who else owns them. The API and the pages both come here.
 
 use exo_index::name::PackName;
 use exo_index::registry::log::leaf::Event;
-use exo_index::registry::shard::{PackEntry, VersionEntry, Withdrawal};
+use exo_index::registry::shard::{Archival, PackEntry, VersionEntry, Withdrawal};
 use exo_index::version::Version;
 use exo_index::visible::is_line;
 use sqlx::Row as _;
@@ -10,10 +10,12 @@ use sqlx::Row as _;
 use crate::access::{self, Caller, Right};
 use crate::audit::Entry;
 use crate::audit::action::Action;
+use crate::chance::{self, unsigned};
 use crate::changes;
 use crate::database::{self, Rows};
 use crate::deletion;
 use crate::error::ApiError;
+use crate::failure::Failure;
 use crate::limits::{self, Kind};
 use crate::second_factor;
 use crate::service::Service;
@@ -112,7 +114,7 @@ pub(crate) fn told<'a>(entry: Entry<'a>, event: &Event) -> Entry<'a> {
             Some(role) => entry.detail(format!("{login} {}", role.as_str())),
             None => entry.detail(login.as_str()),
         },
-        Event::Deprecate { .. } | Event::Organisation { .. } => entry,
+        Event::Deprecate { .. } | Event::Archive { .. } | Event::Organisation { .. } => entry,
     }
 }
 
@@ -155,6 +157,27 @@ pub(crate) async fn set_version_entry(
     Ok(())
 }
 
+/// What holds of a pack as a whole, as its row has it.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) async fn pack_entry(rows: &mut sqlx::AnyConnection, name: &PackName) -> Result<Option<PackEntry>, Failure> {
+    let found = sqlx::query("SELECT entry FROM packs WHERE name = $1").bind(name.as_str().to_owned());
+    let Some(row) = found.fetch_optional(rows).await? else { return Ok(None) };
+    Ok(Some(serde_json::from_str(&row.try_get::<String, _>("entry")?)?))
+}
+
+/// Writes the entry of a pack back, with what search looks for in it.
+async fn set_pack_entry(rows: &mut sqlx::AnyConnection, entry: &PackEntry) -> Result<(), Failure> {
+    sqlx::query("UPDATE packs SET entry = $1, archived = $2 WHERE name = $3")
+        .bind(serde_json::to_string(entry)?)
+        .bind(i64::from(entry.archived.is_some()))
+        .bind(entry.name.as_str().to_owned())
+        .execute(rows)
+        .await?;
+    Ok(())
+}
+
 /// What is withdrawn, or given back.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
@@ -162,12 +185,14 @@ pub(crate) enum Subject {
     Version(PackName, Version),
     /// A pack: it is deprecated.
     Pack(PackName),
+    /// Further versions of a pack: it is archived.
+    Upkeep(PackName),
 }
 
 impl Subject {
     const fn name(&self) -> &PackName {
         match self {
-            Self::Version(name, _) | Self::Pack(name) => name,
+            Self::Version(name, _) | Self::Pack(name) | Self::Upkeep(name) => name,
         }
     }
 
@@ -183,18 +208,24 @@ impl Subject {
                 set_version_entry(&mut *rows, name, &entry).await?;
             }
             Self::Pack(name) => {
-                let found = sqlx::query("SELECT entry FROM packs WHERE name = $1").bind(name.as_str().to_owned());
-                let found = found.fetch_optional(&mut **rows).await?.ok_or_else(|| no_pack(name))?;
-                let mut entry: PackEntry = serde_json::from_str(&found.try_get::<String, _>("entry")?)?;
+                let mut entry = pack_entry(&mut *rows, name).await?.ok_or_else(|| no_pack(name))?;
                 let before = std::mem::replace(&mut entry.deprecated, why);
                 if before == entry.deprecated {
                     return Ok(false);
                 }
-                sqlx::query("UPDATE packs SET entry = $1 WHERE name = $2")
-                    .bind(serde_json::to_string(&entry)?)
-                    .bind(name.as_str().to_owned())
-                    .execute(&mut **rows)
-                    .await?;
+                set_pack_entry(&mut *rows, &entry).await?;
+            }
+            Self::Upkeep(name) => {
+                let mut entry = pack_entry(&mut *rows, name).await?.ok_or_else(|| no_pack(name))?;
+                let now = unsigned(chance::now()?);
+                // Other words about it do not make it archived anew.
+                let since = entry.archived.as_ref().map_or(now, |archived| archived.since);
+                let archived = why.map(|why| Archival { since, reason: why.reason });
+                let before = std::mem::replace(&mut entry.archived, archived);
+                if before == entry.archived {
+                    return Ok(false);
+                }
+                set_pack_entry(&mut *rows, &entry).await?;
             }
         }
         Ok(true)
@@ -207,6 +238,8 @@ impl Subject {
             (Self::Version(name, version), false) => (Action::Unyank, Event::Unyank { name, version }),
             (Self::Pack(name), true) => (Action::Deprecate, Event::Deprecate { name, deprecated: true }),
             (Self::Pack(name), false) => (Action::Undeprecate, Event::Deprecate { name, deprecated: false }),
+            (Self::Upkeep(name), true) => (Action::Archive, Event::Archive { name, archived: true }),
+            (Self::Upkeep(name), false) => (Action::Unarchive, Event::Archive { name, archived: false }),
         }
     }
 }

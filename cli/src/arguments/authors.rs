@@ -53,6 +53,21 @@ pub(crate) struct Deprecate {
     pub(crate) how: Withdraw,
 }
 
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Archive {
+    /// Name of the pack
+    #[arg(value_name = "PACK")]
+    pub(crate) pack: String,
+    /// Take it back: new versions may be published again
+    #[arg(long, conflicts_with = "reason")]
+    pub(crate) undo: bool,
+    /// One line that users of the pack are shown
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
 /// How something is withdrawn, or given back.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Withdraw {

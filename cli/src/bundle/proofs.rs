@@ -18,6 +18,7 @@ use crate::failure::{Failure, Outcome, count};
 use crate::policy::now;
 use crate::registry::client;
 use crate::registry::configuration::Registries;
+use crate::registry::no_longer_maintained;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 
@@ -155,6 +156,13 @@ fn statement(
         against.extend(entry.quarantined.as_ref().map(|held| said("put in quarantine", held)));
         against.extend(entry.yanked.as_ref().map(|yanked| said("yanked", yanked)));
         against.extend(shard.pack.deprecated.as_ref().map(|deprecated| said("deprecated", deprecated)));
+        against.extend(
+            shard
+                .pack
+                .archived
+                .as_ref()
+                .map(|archived| format!("`{}` is {}", pack.name, no_longer_maintained(archived))),
+        );
         let advisories = shard.pack.advisories.iter().filter(|advisory| advisory.versions.matches(&entry.version));
         against.extend(advisories.map(|advisory| {
             format!("`{title}` had advisory {} already: {}", shown(&advisory.id), shown(&advisory.summary))

@@ -119,8 +119,8 @@ fn wanted(
         let Some(newest) = registry.versions(&name).next_back() else {
             return Err(unknown_pack(settings, &name, registry));
         };
-        if let Some(deprecated) = &newest.deprecated {
-            terminal.warning(&format!("`{name}` is {deprecated}"));
+        for said in newest.deprecated.iter().chain(&newest.archived) {
+            terminal.warning(&format!("`{name}` is {said}"));
         }
         if wanted.iter().any(|other| other.name == name) {
             return Err(Failure::usage(format!("`{name}` is named twice")));

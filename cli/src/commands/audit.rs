@@ -36,6 +36,7 @@ pub(super) fn run(arguments: &Audit, settings: &Settings, terminal: &Terminal) -
                     "quarantined": said.and_then(|said| said.quarantined.as_ref()),
                     "yanked": said.and_then(|said| said.yanked.as_ref()),
                     "deprecated": said.and_then(|said| said.deprecated.as_ref()),
+                    "archived": said.and_then(|said| said.archived.as_ref()),
                     "advisories": said.map(|said| said.advisories.clone()).unwrap_or_default(),
                 })
             };
@@ -125,6 +126,7 @@ fn phrases(said: &Standing, what: Trust) -> Vec<String> {
         Trust::Quarantined => said.quarantined.iter().cloned().collect(),
         Trust::Yanked => said.yanked.iter().cloned().collect(),
         Trust::Deprecated => said.deprecated.iter().cloned().collect(),
+        Trust::Archived => said.archived.iter().cloned().collect(),
         Trust::Advisories => said.advisories.clone(),
         Trust::Waived | Trust::RawC | Trust::Unrun | Trust::Age => Vec::new(),
     }
@@ -135,7 +137,7 @@ fn amount(found: &Trusted, what: Trust) -> usize {
         Trust::Waived => found.waived,
         Trust::RawC => found.raw_c,
         Trust::Unrun => found.unrun,
-        Trust::Quarantined | Trust::Yanked | Trust::Deprecated | Trust::Advisories | Trust::Age => 0,
+        Trust::Quarantined | Trust::Yanked | Trust::Deprecated | Trust::Archived | Trust::Advisories | Trust::Age => 0,
     }
 }
 
@@ -176,7 +178,7 @@ fn text(findings: &[Trusted], standings: &[Standing], ages: &Ages) -> String {
         count(raw, "piece")
     );
     for said in standings {
-        for phrase in [Trust::Quarantined, Trust::Yanked, Trust::Deprecated, Trust::Advisories]
+        for phrase in [Trust::Quarantined, Trust::Yanked, Trust::Deprecated, Trust::Archived, Trust::Advisories]
             .into_iter()
             .flat_map(|what| phrases(said, what))
         {

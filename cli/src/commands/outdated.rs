@@ -75,7 +75,9 @@ pub(super) fn run(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
         let against: Vec<String> = match registry.get(name, &pack.version) {
             Some(found) => {
                 let withdrawn = offered.judge(found).into_iter().filter(|removal| !removal.is_of_requirements());
-                withdrawn.map(|removal| format!("{name} {} {removal}", pack.version)).collect()
+                let of_version = withdrawn.map(|removal| format!("{name} {} {removal}", pack.version));
+                let of_pack = found.deprecated.iter().chain(&found.archived).map(|said| format!("{name} is {said}"));
+                of_version.chain(of_pack).collect()
             }
             None => Vec::new(),
         };

@@ -1,5 +1,6 @@
 //! `exo owner`: who may publish versions of a pack and change what is said of it, and who is in an organisation.
 
+use exo_index::name::PackName;
 use exo_index::registry::layout::name_in_url;
 use exo_index::visible::shown;
 use serde_json::{Value, json};
@@ -38,11 +39,42 @@ pub(super) fn run(arguments: &Owner, settings: &Settings, terminal: &Terminal) -
             list(owned, &Api::anonymous(settings, &registry)?, terminal)
         }
         OwnerAction::Add { whom, publisher, proof } => {
-            add((whom, proof), *publisher, &open(settings, &whom.of.at)?, terminal)
+            in_order("add", whom)?;
+            let api = open(settings, &whom.of.at)?;
+            add((whom, proof), *publisher, &api, terminal).map_err(|failed| with_order(failed, "add", whom, &api))
         }
-        OwnerAction::Remove { whom, proof } => remove(whom, proof, &open(settings, &whom.of.at)?, terminal),
+        OwnerAction::Remove { whom, proof } => {
+            in_order("remove", whom)?;
+            let api = open(settings, &whom.of.at)?;
+            remove(whom, proof, &api, terminal).map_err(|failed| with_order(failed, "remove", whom, &api))
+        }
         OwnerAction::Create(owned) => create(owned, &open(settings, &owned.at)?, terminal),
     }
+}
+
+/// Refuses a login that can only be the name of a pack or an organisation.
+fn in_order(verb: &str, whom: &Whom) -> Outcome<()> {
+    match whom.login.starts_with('@') {
+        true => Err(Failure::usage(format!("`{}` is no login", shown(&whom.login))).hint(other_order(verb, whom))),
+        false => Ok(()),
+    }
+}
+
+/// A refusal with what to write instead, where the registry has a pack of the login's name and none of the pack's.
+fn with_order(failed: Box<Failure>, verb: &str, whom: &Whom, api: &Api) -> Box<Failure> {
+    let is_pack = |text: &str| {
+        let name = PackName::parse(text).ok()?;
+        let answer = api.attempt("GET", &format!("packs/{}/owners", name_in_url(&name)), Body::Nothing).ok()?;
+        Some(answer.is_ok())
+    };
+    match failed.exit == Exit::Refused && is_pack(&whom.login) == Some(true) && is_pack(&whom.of.pack) == Some(false) {
+        true => failed.hint(other_order(verb, whom)),
+        false => failed,
+    }
+}
+
+fn other_order(verb: &str, whom: &Whom) -> String {
+    format!("the pack comes first: `exo owner {verb} {} {}`", shown(&whom.login), shown(&whom.of.pack))
 }
 
 fn list(owned: &Owned, api: &Api, terminal: &Terminal) -> Outcome<Exit> {

@@ -2,6 +2,8 @@
 
 mod elsewhere;
 
+use std::cmp::Reverse;
+
 use clap::ValueEnum as _;
 use exo_index::candidates::{Removal, Span};
 use exo_index::lockfile::LockedSource;
@@ -67,12 +69,20 @@ pub(super) fn run(arguments: &Search, settings: &Settings, terminal: &Terminal) 
 pub(super) fn best<'r>(arguments: &Search, registry: &'r Registry, offered: &Offered<'r>) -> Vec<&'r RegistryPack> {
     // A pack of which nothing may be chosen is shown all the same: `exo info` says why.
     let newest = registry.newest().map(|pack| offered.newest(pack.name()).unwrap_or(pack));
-    let mut found: Vec<(usize, &RegistryPack)> = newest
+    let mut found: Vec<(bool, Reverse<usize>, &RegistryPack)> = newest
         .filter(|pack| fits(pack, arguments))
-        .filter_map(|pack| Some((score(&pack.manifest, &arguments.words)?, pack)))
+        .filter_map(|pack| {
+            let score = score(&pack.manifest, &arguments.words)?;
+            Some((is_behind(pack, &arguments.words), Reverse(score), pack))
+        })
         .collect();
-    found.sort_by(|(left, a), (right, b)| right.cmp(left).then_with(|| a.name().cmp(b.name())));
-    found.into_iter().map(|(_, pack)| pack).collect()
+    found.sort_by_key(|(behind, score, pack)| (*behind, *score, pack.name()));
+    found.into_iter().map(|(_, _, pack)| pack).collect()
+}
+
+/// Whether a pack comes after all others: it is archived, and not the one that is named.
+fn is_behind(pack: &RegistryPack, words: &[String]) -> bool {
+    pack.archived.is_some() && words.join(" ").to_lowercase() != pack.name().as_str()
 }
 
 /// What was looked for, as a phrase.
@@ -183,6 +193,7 @@ pub(super) fn info(arguments: &Info, settings: &Settings, terminal: &Terminal) -
                 object.insert("held_back".into(), json!(held_back));
                 object.insert("can_be_added".into(), json!(can_be_added));
                 object.insert("deprecated".into(), json!(pack.deprecated));
+                object.insert("archived".into(), json!(pack.archived));
                 object.insert("published".into(), json!(pack.published()));
                 object.insert("source".into(), json!(pack.source().to_string()));
                 let needs = needs.iter().map(|(name, requirement)| (name.to_string(), json!(requirement)));
@@ -294,7 +305,9 @@ fn page(pack: &RegistryPack, versions: &[String], held_back: &[String], needs: &
     let age = pack.published().map(|at| format!("{} ago", Span(policy::now().saturating_sub(at))));
     line("published", &age.unwrap_or_default());
     line("source", &pack.source().to_string());
-    line("standing", pack.deprecated.as_deref().unwrap_or_default());
+    for said in pack.deprecated.iter().chain(&pack.archived) {
+        line("standing", said);
+    }
     for held in held_back {
         line("held back", held);
     }

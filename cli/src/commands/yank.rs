@@ -1,11 +1,11 @@
-//! `exo yank` and `exo deprecate`: what an author says of a version or a pack that is out already.
+//! `exo yank`, `exo deprecate` and `exo archive`: what an author says of a version or a pack that is out already.
 
 use exo_index::name::PackName;
 use exo_index::registry::layout::name_in_url;
 use exo_index::version::Version;
 use serde_json::json;
 
-use crate::arguments::{Deprecate, Withdraw, Yank};
+use crate::arguments::{Archive, Deprecate, Withdraw, Yank};
 use crate::commands::add::split;
 use crate::commands::new::pack_name;
 use crate::commands::token::open;
@@ -36,6 +36,24 @@ pub(super) fn deprecate(arguments: &Deprecate, settings: &Settings, terminal: &T
     terminal.answer(
         || format!("{name} is {}deprecated\n", if deprecated { "" } else { "no longer " }),
         || json!({ "name": name.as_str(), "deprecated": deprecated }),
+    );
+    Ok(Exit::Done)
+}
+
+/// `exo archive`.
+pub(super) fn archive(arguments: &Archive, settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
+    let name = pack_name(&arguments.pack)?;
+    let Archive { pack: _, undo, reason, at } = arguments.clone();
+    let how = Withdraw { undo, reason, replacement: None, at };
+    let archived = withdraw(&format!("packs/{}/archival", name_in_url(&name)), &how, settings)?;
+    terminal.answer(
+        || match archived {
+            true => format!(
+                "{name} is archived: all versions stay, no new ones are published until `exo archive --undo {name}`\n"
+            ),
+            false => format!("{name} is no longer archived\n"),
+        },
+        || json!({ "name": name.as_str(), "archived": archived }),
     );
     Ok(Exit::Done)
 }

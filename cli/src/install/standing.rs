@@ -1,4 +1,5 @@
-//! What authors and registries say against the versions that a project has locked: quarantines, yanks, deprecations, advisories.
+//! What authors and registries say against the versions that a project has locked: quarantines, yanks, deprecations, advisories, and that packs are
+//! archived.
 
 use std::collections::BTreeSet;
 
@@ -36,6 +37,8 @@ pub(crate) struct Standing {
     pub(crate) yanked: Option<String>,
     /// `deprecated: why`.
     pub(crate) deprecated: Option<String>,
+    /// `archived since a day: why`.
+    pub(crate) archived: Option<String>,
     /// `ID: summary` of each.
     pub(crate) advisories: Vec<String>,
     /// Those of them that the project does not accept.
@@ -97,6 +100,7 @@ fn deleted(settings: &Settings, registry: &Registry, pack: &LockedPack) -> Optio
         quarantined: None,
         yanked: Some(format!("deleted: registry `{url}` does not have it any more{reason}")),
         deprecated: None,
+        archived: None,
         advisories: Vec::new(),
         unaccepted: Vec::new(),
     })
@@ -118,15 +122,20 @@ fn standing(registry: &Registry, manifest: &Manifest, pack: &LockedPack) -> Opti
         quarantined: candidate.quarantined.as_ref().map(|held| because("in quarantine", &held.reason)),
         yanked: candidate.yanked.as_ref().map(|yanked| because("yanked", &yanked.reason)),
         deprecated: found.deprecated.clone(),
+        archived: found.archived.clone(),
         advisories: candidate.advisories.iter().map(advisory).collect(),
         unaccepted: unaccepted.map(advisory).collect(),
     };
-    let nothing =
-        said.quarantined.is_none() && said.yanked.is_none() && said.deprecated.is_none() && said.advisories.is_empty();
-    (!nothing).then_some(said)
+    (!said.is_empty()).then_some(said)
 }
 
 impl Standing {
+    /// Whether nothing is said.
+    fn is_empty(&self) -> bool {
+        let words = [&self.quarantined, &self.yanked, &self.deprecated, &self.archived];
+        words.iter().all(|said| said.is_none()) && self.advisories.is_empty()
+    }
+
     /// Whether the version would not be chosen any more.
     fn is_withdrawn(&self) -> bool {
         self.quarantined.is_some() || self.yanked.is_some() || !self.unaccepted.is_empty()
@@ -134,7 +143,7 @@ impl Standing {
 
     /// One line for each thing that is said, with what can be done about it.
     fn warnings(&self) -> Vec<String> {
-        let Standing { name, version, quarantined, yanked, deprecated, advisories: _, unaccepted } = self;
+        let Standing { name, version, quarantined, yanked, deprecated, archived, advisories: _, unaccepted } = self;
         let other = format!("`exo update {name}` takes another version, if there is one");
         let withdrawn = quarantined.iter().chain(yanked);
         let mut lines: Vec<String> =
@@ -142,7 +151,7 @@ impl Standing {
         lines.extend(
             unaccepted.iter().map(|what| format!("`{name} {version}` is locked, and has the advisory {what}; {other}")),
         );
-        lines.extend(deprecated.iter().map(|why| {
+        lines.extend(deprecated.iter().chain(archived).map(|why| {
             format!("`{name} {version}` is locked, and `{name}` is {why}; `exo search` finds packs to use instead")
         }));
         lines
@@ -196,11 +205,12 @@ mod tests {
             quarantined: None,
             yanked: Some("yanked: wrong".into()),
             deprecated: Some("deprecated: old; use `next`".into()),
+            archived: Some("archived since 2026-12-01".into()),
             advisories: vec!["EXO-1: bad".into(), "EXO-2: accepted".into()],
             unaccepted: vec!["EXO-1: bad".into()],
         };
         let lines = said.warnings();
-        assert_eq!(lines.len(), 3);
+        assert_eq!(lines.len(), 4);
         assert_eq!(
             lines.first().map(String::as_str),
             Some(

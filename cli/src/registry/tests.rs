@@ -110,6 +110,7 @@ impl Site {
             verified: false,
             deprecated: None,
             advisories: vec![],
+            archived: None,
         };
         let (digest, shard) = shard_object(&Shard { pack, versions: vec![entry.clone()] }).unwrap();
         let index = index(&BTreeMap::from([(name(), digest)]));

@@ -9,7 +9,7 @@ pub enum Right {
     PublishNew,
     /// Publish new versions of packs.
     PublishUpdate,
-    /// Yank versions and deprecate packs.
+    /// Yank versions, deprecate and archive packs.
     Yank,
     /// Add and remove owners.
     Owners,
@@ -41,7 +41,7 @@ impl Right {
         match self {
             Self::PublishNew => "publish packs that do not exist yet",
             Self::PublishUpdate => "publish new versions of your packs",
-            Self::Yank => "yank versions and deprecate packs",
+            Self::Yank => "yank versions, deprecate and archive packs",
             Self::Owners => "add and remove owners",
             Self::Advisories => "publish, change and withdraw advisories",
             Self::Admin => "act for the owners of every pack",

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::log::leaf::{Event, Leaf};
 use super::malformed::{Malformed, utf8};
 use super::text_form::nullable;
+use crate::calendar;
 use crate::digest::{Blake3, Sha256};
 use crate::manifest::PackKind;
 use crate::name::PackName;
@@ -45,6 +46,26 @@ pub struct PackEntry {
     pub deprecated: Option<Withdrawal>,
     /// Known weaknesses.
     pub advisories: Vec<Advisory>,
+    /// Set while no new versions are published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<Archival>,
+}
+
+/// That a pack is no longer maintained: what is published stays, and nothing new is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archival {
+    /// Since when.
+    pub since: u64,
+    /// The reason given.
+    #[serde(deserialize_with = "nullable")]
+    pub reason: Option<String>,
+}
+
+impl Archival {
+    /// The day on which it was archived.
+    pub fn day(&self) -> String {
+        calendar::day(i64::try_from(self.since).unwrap_or(i64::MAX))
+    }
 }
 
 /// Why a pack or a version should no longer be used.
@@ -289,7 +310,15 @@ pub(crate) mod tests {
         };
         let versions = versions.iter().map(version).collect();
         let owners = vec!["ada".to_owned()];
-        let pack = PackEntry { name, created: 1, owners, verified: false, deprecated: None, advisories: vec![] };
+        let pack = PackEntry {
+            name,
+            created: 1,
+            owners,
+            verified: false,
+            deprecated: None,
+            advisories: vec![],
+            archived: None,
+        };
         Shard { pack, versions }
     }
 
@@ -297,6 +326,8 @@ pub(crate) mod tests {
     fn reads_back_what_it_writes() {
         let mut shard = shard("@arm/neon", &[("1.0.0-rc.1", 0), ("1.0.0", 3), ("1.10.0", 9)]);
         shard.pack.deprecated = Some(Withdrawal { reason: Some("old".into()), replacement: None });
+        shard.pack.archived = Some(Archival { since: 86_400, reason: None });
+        assert_eq!(shard.pack.archived.as_ref().map(Archival::day).as_deref(), Some("1970-01-02"));
         shard.pack.advisories.push(Advisory {
             id: "EXO-1".into(),
             versions: Requirement::parse("<1.10").unwrap(),
@@ -350,7 +381,10 @@ pub(crate) mod tests {
     fn refuses_missing_fields_and_ignores_unknown_ones() {
         let shard = shard("neon", &[("1.0.0", 0)]);
         let text = shard.to_text().unwrap();
-        assert!(!text.contains("quarantined"), "what is not so is not written, as before");
+        assert!(
+            !text.contains("quarantined") && !text.contains("archived"),
+            "what is not so is not written, as before"
+        );
         let more = text.replace("\"log\":0", "\"log\":0,\"later\":[1]");
         assert_eq!(Shard::parse_text(&more, &shard.pack.name).unwrap(), shard);
         for field in

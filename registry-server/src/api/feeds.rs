@@ -7,19 +7,20 @@ use axum::http::uri::Authority;
 use axum::response::{IntoResponse, Response};
 use exo_index::name::PackName;
 use exo_index::registry::layout::name_in_url;
-use exo_index::registry::shard::VersionEntry;
+use exo_index::registry::shard::{PackEntry, VersionEntry};
 use exo_index::visible::is_visible;
 use sqlx::Row as _;
 
 use super::named;
 use crate::advisories::{Kept, newest};
+use crate::chance::signed;
 use crate::deletion;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::pages::format::rfc3339;
 use crate::publish::admission;
 use crate::service::Service;
-use crate::stewardship::no_pack;
+use crate::stewardship::{self, no_pack};
 
 /// Entries of a feed.
 const MOST: i64 = 50;
@@ -62,7 +63,10 @@ pub(super) async fn of_pack(
     }
     let title = format!("New versions of {name} in {}", service.registry.origin);
     let own = format!("/api/v1/packs/{}/feed.atom", name_in_url(&name));
-    answer(&service, &base, &title, &own, &versions(&found)?)
+    let entry = stewardship::pack_entry(&mut *service.registry.rows.acquire().await?, &name).await?;
+    let mut items: Vec<Item> = entry.iter().filter_map(last_word).collect();
+    items.extend(versions(&found)?);
+    answer(&service, &base, &title, &own, &items)
 }
 
 /// Advisories of all packs.
@@ -105,6 +109,19 @@ fn versions(rows: &[sqlx::any::AnyRow]) -> Result<Vec<Item>, Failure> {
         })
     };
     rows.iter().map(item).collect()
+}
+
+/// That no version comes after those of the feed.
+fn last_word(pack: &PackEntry) -> Option<Item> {
+    let PackEntry { name, archived, .. } = pack;
+    let archived = archived.as_ref()?;
+    Some(Item {
+        id: format!("archived:{name}:{}", archived.since),
+        title: format!("{name} is archived"),
+        updated: signed(archived.since),
+        link: format!("/packs/{name}"),
+        summary: archived.reason.clone().unwrap_or_default(),
+    })
 }
 
 fn told(kept: &Kept) -> Item {

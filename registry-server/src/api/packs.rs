@@ -170,6 +170,30 @@ pub(super) async fn undeprecate(
     Ok(StatusCode::NO_CONTENT)
 }
 
+pub(super) async fn archive(
+    State(service): State<Service>,
+    caller: Caller,
+    path: Path<String>,
+    body: Bytes,
+) -> Result<StatusCode, ApiError> {
+    let why = Reason::read(&body)?;
+    if why.replacement.is_some() {
+        return Err(ApiError::malformed("a pack that is archived has a reason, and no replacement")
+            .hint("what to use instead is said by deprecating it"));
+    }
+    stewardship::withdraw(&service, &caller, &Subject::Upkeep(named(&path)?), Some(why)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn unarchive(
+    State(service): State<Service>,
+    caller: Caller,
+    path: Path<String>,
+) -> Result<StatusCode, ApiError> {
+    stewardship::withdraw(&service, &caller, &Subject::Upkeep(named(&path)?), None).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 pub(super) async fn owners(State(service): State<Service>, path: Path<String>) -> Result<Json<Value>, ApiError> {
     let name = named(&path)?;
     let mut rows = service.registry.rows.acquire().await?;

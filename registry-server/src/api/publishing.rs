@@ -79,6 +79,9 @@ async fn may_publish(service: &Service, caller: &Caller, packs: &[Declared]) -> 
         if admission::exists(&mut rows, &pack.name).await? {
             caller.may(Right::PublishUpdate, &pack.name)?;
             caller.must_own(&mut rows, Right::PublishUpdate, &pack.name).await?;
+            if let Some((message, hint)) = admission::archived(&mut rows, &pack.name).await? {
+                return Err(ApiError::conflict(message).hint(hint));
+            }
         } else {
             caller.may(Right::PublishNew, &pack.name)?;
             if let Some(NotYours { message, hint }) = scopes::refusal(&mut rows, &pack.name, &caller.login).await? {

@@ -78,6 +78,8 @@ actions! {
     Unyank "unyank" Pack,
     Deprecate "deprecate" Pack,
     Undeprecate "undeprecate" Pack,
+    Archive "archive" Pack,
+    Unarchive "unarchive" Pack,
     Delete "delete" Pack,
     Quarantine "quarantine" Pack,
     Release "release" Pack,

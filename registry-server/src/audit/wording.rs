@@ -50,6 +50,8 @@ fn said(action: Action, (subject, what, detail): (&str, &str, &str)) -> String {
         Action::Release => format!("{what} came out of quarantine"),
         Action::Deprecate => format!("{what} was deprecated"),
         Action::Undeprecate => format!("{what} is no longer deprecated"),
+        Action::Archive => format!("{what} was archived"),
+        Action::Unarchive => format!("{what} is no longer archived"),
         Action::OwnerAdd => format!("{detail} became an owner of {subject}"),
         Action::OwnerRemove => format!("{detail} ceased to own {subject}"),
         Action::AdvisoryPublish => format!("The advisory {detail} of {subject} was published"),

@@ -47,6 +47,8 @@ impl<'a> Audience<'a> {
             | Action::Unyank
             | Action::Deprecate
             | Action::Undeprecate
+            | Action::Archive
+            | Action::Unarchive
             | Action::Delete
             | Action::Quarantine
             | Action::Release

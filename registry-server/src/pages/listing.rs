@@ -33,6 +33,7 @@ pub(super) struct Row {
     pub(super) targets: Vec<String>,
     pub(super) verified: bool,
     pub(super) deprecated: bool,
+    pub(super) archived: bool,
 }
 
 impl From<Found> for Row {
@@ -47,6 +48,7 @@ impl From<Found> for Row {
             targets: found.targets,
             verified: found.verified,
             deprecated: found.deprecated,
+            archived: found.archived,
         }
     }
 }

@@ -14,7 +14,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Form};
 use exo_index::name::PackName;
-use exo_index::registry::shard::{Advisory, Shard, VersionEntry, Withdrawal};
+use exo_index::registry::shard::{Advisory, Archival, Shard, VersionEntry, Withdrawal};
 use exo_index::version::Version;
 use serde::Deserialize;
 use sqlx::Row as _;
@@ -108,7 +108,7 @@ struct TabLink {
 
 /// Why a version or a pack should not be used, in words.
 struct Warning {
-    /// `Yanked`, `Deprecated`, or what an advisory is about.
+    /// `Yanked`, `Deprecated`, `Archived`, or what an advisory is about.
     what: String,
     text: String,
     /// A page elsewhere on which more stands.
@@ -120,6 +120,12 @@ fn warning(what: &str, withdrawal: &Withdrawal) -> Warning {
     let replacement = withdrawal.replacement.as_ref().map(|other| format!(" Use {other} instead."));
     let reason = reason.trim_end_matches('.');
     Warning { what: what.to_owned(), text: format!("{reason}.{}", replacement.unwrap_or_default()), more: None }
+}
+
+fn no_longer_maintained(archived: &Archival) -> Warning {
+    let since = format!("no longer maintained since {}; nothing new is published", archived.day());
+    let reason = archived.reason.as_ref().map(|reason| format!(" {}.", reason.trim_end_matches('.')));
+    Warning { what: "Archived".to_owned(), text: format!("{since}.{}", reason.unwrap_or_default()), more: None }
 }
 
 fn known_weakness(advisory: &Advisory) -> Warning {
@@ -241,6 +247,7 @@ impl Shown {
     fn warnings(&self) -> Vec<Warning> {
         let pack = &self.shard.pack;
         let mut warnings: Vec<Warning> = pack.deprecated.iter().map(|why| warning("Deprecated", why)).collect();
+        warnings.extend(pack.archived.iter().map(no_longer_maintained));
         warnings.extend(match &self.entry.quarantined {
             Some(why) => Some(warning("In quarantine", why)),
             None => self.entry.yanked.as_ref().map(|why| warning("Yanked", why)),

@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::organisations;
 use crate::scopes::{self, NotYours};
 use crate::service::Service;
+use crate::stewardship;
 
 /// What to do about a name that nobody is given.
 const OTHER_NAME: &str = "choose another name";
@@ -62,6 +63,16 @@ pub(crate) async fn exists(rows: &mut AnyConnection, name: &PackName) -> Result<
     Ok(found.is_some())
 }
 
+/// Why a pack gets no new versions though it is there, and what to do; `None` when it does.
+pub(crate) async fn archived(rows: &mut AnyConnection, name: &PackName) -> Result<Option<(String, String)>, Failure> {
+    let entry = stewardship::pack_entry(rows, name).await?;
+    Ok(entry.and_then(|entry| entry.archived).map(|archived| {
+        let reason = archived.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let message = format!("`{name}` is archived since {}, and gets no new versions{reason}", archived.day());
+        (message, format!("an owner takes that back with `exo archive --undo {name}`"))
+    }))
+}
+
 /// What stands against letting a pack in: its name, its owner, its version.
 pub(crate) async fn reasons_against(
     service: &Service,
@@ -83,6 +94,9 @@ pub(crate) async fn reasons_against(
             reasons.push(diagnostic(declared, "scope", message, Some(&hint)));
         }
         return Ok(reasons);
+    }
+    if let Some((message, hint)) = archived(rows, &declared.name).await? {
+        reasons.push(diagnostic(declared, "archived", message, Some(&hint)));
     }
     if !access::owns(rows, login, Right::PublishUpdate, &declared.name).await? {
         reasons.push(diagnostic(declared, "owner", format!("`{login}` does not own `{}`", declared.name), None));
@@ -285,6 +299,7 @@ async fn pack_row(
             verified,
             deprecated: None,
             advisories: Vec::new(),
+            archived: None,
         };
         sqlx::query("INSERT INTO packs (name, entry, shard, kind, description, keywords, targets, version, updated, downloads, verified) VALUES ($1, $2, '', '', '', '', '', '0.0.0', $3, 0, $4)")
             .bind(name.as_str().to_owned())

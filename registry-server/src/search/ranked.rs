@@ -16,6 +16,7 @@ pub(super) struct Said {
     pub(super) targets: String,
     pub(super) downloads: i64,
     pub(super) verified: bool,
+    pub(super) archived: bool,
     /// Keywords and description.
     pub(super) about: String,
 }
@@ -30,6 +31,7 @@ struct Entry {
     targets: u32,
     downloads: i64,
     verified: bool,
+    archived: bool,
 }
 
 /// All packs, what is used most first.
@@ -51,7 +53,7 @@ type Hit<'a> = (u8, Reverse<i64>, &'a str);
 struct Found<'a> {
     total: usize,
     /// By how well they fit.
-    hits: [Vec<Hit<'a>>; 3],
+    hits: [Vec<Hit<'a>>; 4],
 }
 
 impl<'a> Found<'a> {
@@ -88,10 +90,12 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// How well a pack of this name fits which has every word somewhere: names first, then what the pack says of itself.
-    fn fitness(&self, name: &str) -> u8 {
+    /// How well a pack of this name fits which has every word somewhere: names first, then what the pack says of itself, and behind all
+    /// others what is not maintained any more.
+    fn fitness(&self, name: &str, archived: bool) -> u8 {
         match self.words.iter().all(|word| word.find(name.as_bytes()).is_some()) {
             _ if name == self.whole => 0,
+            _ if archived => 3,
             true => 1,
             false => 2,
         }
@@ -118,6 +122,7 @@ impl Ranked {
                 targets: numbered(&mut targets, &mut ranked.targets, all_targets),
                 downloads: said.downloads,
                 verified: said.verified,
+                archived: said.archived,
             });
         }
         ranked
@@ -164,7 +169,7 @@ impl Ranked {
                 && others.iter().all(|word| word.find(self.said(place)).is_some());
             let name = self.name(entry);
             if fits && (but.is_empty() || !but.contains_key(name)) {
-                found.push((question.fitness(name), Reverse(entry.downloads), name), most);
+                found.push((question.fitness(name, entry.archived), Reverse(entry.downloads), name), most);
             }
             place += 1;
         }
@@ -187,7 +192,7 @@ pub(super) struct Hits {
     pub(super) page: Vec<String>,
 }
 
-/// The packs that have every word somewhere: names first, then what the pack says of itself; among equals what is used most. What is newer
+/// The packs that have every word somewhere, in the order of [`Question::fitness`]; among equals what is used most. What is newer
 /// stands for the packs of the same names.
 pub(super) fn look(ranked: &Ranked, newer: &BTreeMap<String, Said>, asked: &Asked, skip: usize, most: usize) -> Hits {
     let whole = asked.q.trim().to_lowercase();
@@ -221,6 +226,7 @@ mod tests {
             targets: "neon @arm/SVE".to_owned(),
             downloads,
             verified: false,
+            archived: false,
             about: format!("\n{description}"),
         }
     }
@@ -255,6 +261,19 @@ mod tests {
             assert_eq!(names(&target("sve"), 0, 9), [""; 0]);
             assert_eq!(names(&Asked { kind: Some("target".to_owned()), ..asked("") }, 0, 9), [""; 0]);
             assert_eq!(names(&Asked { verified: Some(true), ..asked("") }, 0, 9), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn what_is_archived_comes_behind_all_others_unless_it_is_the_one_that_is_named() {
+        let archived = |name: &str, downloads| Said { archived: true, ..said(name, "for gemm", downloads) };
+        let packs = [archived("gemm", 9), archived("gemm-old", 8), said("gemm-new", "", 1), said("x", "gemm", 0)];
+        let look = |ranked: &Ranked, newer: &BTreeMap<_, _>, q: &str| look(ranked, newer, &asked(q), 0, 9).page;
+        for old in 0..=packs.len() {
+            let ranked = Ranked::of(packs[..old].to_vec());
+            let newer: BTreeMap<_, _> = packs[old..].iter().map(|said| (said.name.clone(), said.clone())).collect();
+            assert_eq!(look(&ranked, &newer, "gemm"), ["gemm", "gemm-new", "x", "gemm-old"], "{old}");
+            assert_eq!(look(&ranked, &newer, ""), ["gemm-new", "x", "gemm", "gemm-old"], "{old}");
         }
     }
 

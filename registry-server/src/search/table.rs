@@ -28,7 +28,7 @@ macro_rules! said {
     ($which:literal) => {
         concat!(
             "SELECT COALESCE(string_agg(said, '\u{1e}' ORDER BY name), '') AS said FROM (SELECT name, name || '\u{1f}' || kind || '\u{1f}' || ",
-            "targets || '\u{1f}' || CAST(downloads AS TEXT) || '\u{1f}' || CAST(verified AS TEXT) || '\u{1f}' || ",
+            "targets || '\u{1f}' || CAST(downloads AS TEXT) || '\u{1f}' || CAST(verified AS TEXT) || '\u{1f}' || CAST(archived AS TEXT) || '\u{1f}' || ",
             "CAST(updated AS TEXT) || '\u{1f}' || replace(replace(keywords, '\u{1e}', ' '), '\u{1f}', ' ') || '\n' || ",
             "replace(replace(description, '\u{1e}', ' '), '\u{1f}', ' ') AS said FROM packs ",
             $which,
@@ -39,14 +39,15 @@ macro_rules! said {
 
 /// A pack of the text, and when it came.
 fn said(text: &str) -> Result<(Said, i64), Failure> {
-    let mut parts = text.splitn(7, PARTS);
+    let mut parts = text.splitn(8, PARTS);
     let mut part = || parts.next().ok_or_else(|| Failure::new(format!("`{text}` is no row of a pack")));
     let number = |text: &str| {
         text.parse::<i64>().map_err(|error| Failure::new(format!("`{text}` in a row of a pack is no number: {error}")))
     };
     let (name, kind, targets) = (part()?.to_owned(), part()?.to_owned(), part()?.to_owned());
-    let (downloads, verified, updated) = (number(part()?)?, number(part()?)? == 1, number(part()?)?);
-    Ok((Said { name, kind, targets, downloads, verified, about: part()?.to_owned() }, updated))
+    let (downloads, verified, archived) = (number(part()?)?, number(part()?)? == 1, number(part()?)? == 1);
+    let updated = number(part()?)?;
+    Ok((Said { name, kind, targets, downloads, verified, archived, about: part()?.to_owned() }, updated))
 }
 
 /// The packs as they were after some turn of the registry.
@@ -115,7 +116,7 @@ impl Table {
         Ok(())
     }
 
-    /// Reads all rows, unless nobody looked for anything since that was done: downloads do not count as changes.
+    /// Reads all rows, unless nobody looked for anything since that was done: downloads and who archives a pack do not count as changes.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -217,7 +218,7 @@ mod tests {
         turn().await;
         assert_eq!((total("newest").await, total("old").await), (505, 2004));
         // What separates packs in the text is no way to say something in the name of another.
-        put(&rows, "r", "sly\u{1e}victim\u{1f}schedule\u{1f}\u{1f}9\u{1f}1\u{1f}1\u{1f}praise", 4000).await;
+        put(&rows, "r", "sly\u{1e}victim\u{1f}schedule\u{1f}\u{1f}9\u{1f}1\u{1f}0\u{1f}1\u{1f}praise", 4000).await;
         turn().await;
         assert_eq!(table.find(&rows, &asked("praise"), 0, 9).await.unwrap().page, ["r"]);
         assert_eq!(total("victim").await, 1);

@@ -10,6 +10,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("DELETE", "/api/v1/packs/base/1.0.0/yank", "yank"),
     ("PUT", "/api/v1/packs/base/deprecation", "yank"),
     ("DELETE", "/api/v1/packs/base/deprecation", "yank"),
+    ("PUT", "/api/v1/packs/base/archival", "yank"),
+    ("DELETE", "/api/v1/packs/base/archival", "yank"),
     ("PUT", "/api/v1/packs/base/owners/dan", "owners"),
     ("DELETE", "/api/v1/packs/base/owners/dan", "owners"),
     ("GET", "/api/v1/packs/base/audit", "owners"),

@@ -195,6 +195,15 @@ fn what_a_user_installs_is_what_authors_say() {
     eve.run(&["publish"]).exits(1).says(&["`eve` does not own `base`", "exo owner add base eve"]);
     eve.run(&["yank", "base@1.0.0"]).exits(1).says(&["`eve` does not own `base`"]);
     ada.run(&["owner", "add", "base", "nobody"]).exits(1).says(&["there is no account `nobody`"]);
+    for verb in ["add", "remove"] {
+        let right = format!("the pack comes first: `exo owner {verb} base eve`");
+        ada.run(&["owner", verb, "eve", "base"]).exits(1).says(&["there is no pack `eve`", &right]);
+        let right = format!("`@eve/base` is no login\n  hint: the pack comes first: `exo owner {verb} @eve/base eve`");
+        ada.run(&["owner", verb, "eve", "@eve/base"]).exits(2).says(&[&right]);
+        // Nothing is turned round where that would not help.
+        let said = ada.run(&["owner", verb, "nothing", "nobody"]).exits(1).says(&["there is no pack `nothing`"]);
+        assert!(!said.stderr.contains("comes first"), "{}", said.stderr);
+    }
     ada.run(&["owner", "add", "base", "eve"]).exits(0);
     assert_eq!(user.run(&["owner", "list", "base"]).exits(0).stdout, "ada\neve\n");
     eve.run(&["publish"]).exits(0).prints(&["base 1.2.0 published"]);

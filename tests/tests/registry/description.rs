@@ -83,6 +83,7 @@ fn packs(server: &Server, people: &People) {
     for (path, body) in [
         ("base/1.0.0/yank", r#"{"reason": "slow", "replacement": "base@1.1.0"}"#),
         ("base/deprecation", r#"{"reason": "old"}"#),
+        ("base/archival", r#"{"reason": "moved on"}"#),
         ("base/owners/eve", ""),
     ] {
         server.send("PUT", &format!("/api/v1/packs/{path}"), ada, body.as_bytes()).is(204);

@@ -4,6 +4,7 @@
 
 mod access;
 mod advisories;
+mod archiving;
 mod auditing;
 mod authors;
 mod browser;

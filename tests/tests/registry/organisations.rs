@@ -251,9 +251,13 @@ fn owners_keep_their_packs_on_pages() {
     assert!(!text(&with_cookie(&server, "/packs/base", &eve).is(200)).contains("manage"));
     text(&server.get(manage).is(401));
     text(&with_cookie(&server, manage, &eve).is(403));
-    for act in
-        ["act=yank&version=1.0.0", "act=deprecate&reason=x", "act=add-owner&login=eve", "act=remove-owner&login=ada"]
-    {
+    for act in [
+        "act=yank&version=1.0.0",
+        "act=deprecate&reason=x",
+        "act=archive&reason=x",
+        "act=add-owner&login=eve",
+        "act=remove-owner&login=ada",
+    ] {
         text(&send(&eve, act).is(403));
         text(&form(&server, manage, &ada, &format!("form_token=other&{act}")).is(403));
     }
@@ -272,6 +276,10 @@ fn owners_keep_their_packs_on_pages() {
     let shard = client::check(&server, &trust, "base").0;
     assert!(shard.versions[0].yanked.is_none() && shard.pack.deprecated.unwrap().replacement.is_none());
     send(&ada, "act=undeprecate").is(303);
+    send(&ada, "act=archive&reason=").is(303);
+    has(&text(&with_cookie(&server, manage, &ada).is(200)), &["archived since 20", "Let it have new versions again"]);
+    assert!(client::check(&server, &client::trust(&server, None), "base").0.pack.archived.unwrap().reason.is_none());
+    send(&ada, "act=unarchive").is(303);
     has(&text(&send(&ada, "act=add-owner&login=nobody").is(404)), &["value=\"nobody\""]);
     has(&text(&send(&ada, "act=remove-owner&login=ada").is(409)), &["last owner"]);
     send(&ada, "act=add-owner&login=eve").is(303);

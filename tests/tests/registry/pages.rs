@@ -112,6 +112,16 @@ fn a_pack_is_shown() {
     has(&page(&server, "/packs/base?version=1.1.0"), &["<strong>Yanked:</strong> wrong sums."]);
     has(&page(&server, "/packs/base/versions"), &["yanked</span>", "wrong sums", "compare?from=1.0.0&#38;to=1.1.0"]);
     has(&page(&server, "/search?q=base"), &["deprecated"]);
+    server.send("PUT", "/api/v1/packs/base/archival", &session, br#"{"reason": "moved on."}"#).is(204);
+    has(
+        &page(&server, "/packs/base"),
+        &[
+            "archived</span>",
+            "<strong>Archived:</strong> no longer maintained since 20",
+            "nothing new is published. moved on.",
+        ],
+    );
+    has(&page(&server, "/search?q=base"), &["archived</span>"]);
     for path in [
         "/packs/nothing",
         "/packs/base/other",

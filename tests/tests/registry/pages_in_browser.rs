@@ -47,6 +47,7 @@ fn stocked() -> Server {
     server.send("POST", "/api/v1/packs/conv-tiles/advisories", &session, weak).is(201);
     let body = br#"{"reason": "merged into conv-tiles", "replacement": "conv-tiles"}"#;
     server.send("PUT", "/api/v1/packs/%40ada%2Ftiles/deprecation", &session, body).is(204);
+    server.send("PUT", "/api/v1/packs/%40ada%2Ftiles/archival", &session, br#"{"reason": "moved on"}"#).is(204);
     server
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use crate::advisories::told_everywhere;
+use crate::archiving::an_archived_pack_gets_no_new_versions;
 use crate::client;
 use crate::operations::comes_back;
 use crate::organisations;
@@ -89,6 +90,13 @@ fn packs_are_found_on_postgres() {
 fn a_pack_lives_on_postgres() {
     let cluster = Cluster::start();
     life_of_a_pack(&Server::start_on(Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url())));
+}
+
+#[test]
+fn an_archived_pack_on_postgres() {
+    let cluster = Cluster::start();
+    let server = Server::start_on(Arc::new(tempfile::tempdir().unwrap()), in_database(cluster.url()));
+    an_archived_pack_gets_no_new_versions(&server);
 }
 
 #[test]

@@ -93,6 +93,7 @@ impl Site {
                     verified: false,
                     deprecated: None,
                     advisories: vec![],
+                    archived: None,
                 },
                 versions: vec![],
             };

@@ -7,7 +7,7 @@ use exo_index::visible::shown;
 use serde_json::{Value, json};
 
 use crate::arguments::Search;
-use crate::builtin_packs::Registry;
+use crate::builtin_packs::{Registry, RegistryPack};
 use crate::commands::search::{best, row, word};
 use crate::failure::{Failure, Outcome};
 use crate::policy::Offered;
@@ -19,6 +19,9 @@ use crate::terminal::Terminal;
 
 /// The most words that a registry is asked about; it looks at no more.
 const MOST_WORDS: usize = 8;
+
+/// What owners say of a pack as a whole.
+const STANDING: [&str; 2] = ["deprecated", "archived"];
 
 /// How long the names of an index are gathered, and how long what it says of each pack.
 const TIME: Duration = Duration::from_secs(10);
@@ -42,15 +45,31 @@ impl Elsewhere {
         shown(pack.get(key).and_then(Value::as_str).unwrap_or_default()).replace('\n', " ")
     }
 
+    fn row(pack: &Value) -> [String; 4] {
+        ["name", "version", "kind", "description"].map(|key| Self::text(pack, key))
+    }
+
+    /// Whether something holds of a pack, which older registries do not say.
+    fn is(pack: &Value, what: &str) -> bool {
+        pack.get(what).and_then(Value::as_bool).unwrap_or_default()
+    }
+
     pub(super) fn rows(&self) -> Vec<[String; 4]> {
-        let row = |pack: &Value| ["name", "version", "kind", "description"].map(|key| Self::text(pack, key));
-        self.packs.iter().map(row).collect()
+        let marked = |pack: &Value| {
+            let [name, version, kind, description] = Self::row(pack);
+            let marks = STANDING.into_iter().filter(|what| Self::is(pack, what)).map(|what| format!("[{what}] "));
+            [name, version, kind, format!("{}{description}", marks.collect::<String>())]
+        };
+        self.packs.iter().map(marked).collect()
     }
 
     pub(super) fn summaries(&self) -> impl Iterator<Item = Value> {
-        self.rows().into_iter().map(|[name, version, kind, description]| {
+        self.packs.iter().map(|pack| {
+            let [name, version, kind, description] = Self::row(pack);
+            let [deprecated, archived] = STANDING.map(|what| Self::is(pack, what));
             json!({
                 "name": name, "version": version, "kind": kind, "description": description, "registry": self.url,
+                "deprecated": deprecated, "archived": archived,
             })
         })
     }
@@ -156,6 +175,12 @@ fn in_index(
             .warning(&format!("only the names of {unread} of its packs were looked at, which took too long to read"));
     }
     let offered = Offered::here(&packs, settings)?;
-    let value = |[name, version, kind, description]: [String; 4]| json!({ "name": name, "version": version, "kind": kind, "description": description });
-    Ok(best(arguments, &packs, &offered).into_iter().map(|pack| value(row(pack))).collect())
+    let value = |pack: &RegistryPack| {
+        let [name, version, kind, description] = row(pack);
+        json!({
+            "name": name, "version": version, "kind": kind, "description": description,
+            "deprecated": pack.deprecated.is_some(), "archived": pack.archived.is_some(),
+        })
+    };
+    Ok(best(arguments, &packs, &offered).into_iter().map(value).collect())
 }

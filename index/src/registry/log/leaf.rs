@@ -87,6 +87,13 @@ pub enum Event {
         /// Whether it is deprecated now.
         deprecated: bool,
     },
+    /// A pack was archived, or is no longer.
+    Archive {
+        /// The pack.
+        name: PackName,
+        /// Whether it is archived now.
+        archived: bool,
+    },
     /// An advisory was published or changed.
     Advisory {
         /// The pack.
@@ -198,6 +205,7 @@ fn read_event(verb: &str, subject: &str, middle: &[&str]) -> Option<Event> {
             Some(Event::Owner { name, login: (*login).to_owned(), added: *what == "add" })
         }
         ("deprecate", [what @ ("set" | "lift")], []) => Some(Event::Deprecate { name, deprecated: *what == "set" }),
+        ("archive", [what @ ("set" | "lift")], []) => Some(Event::Archive { name, archived: *what == "set" }),
         ("advisory", [id], [digest]) => {
             Some(Event::Advisory { name, id: (*id).to_owned(), digest: digest.strip_prefix("digest ")?.parse().ok()? })
         }
@@ -238,6 +246,9 @@ impl fmt::Display for Leaf {
             }
             Event::Deprecate { name, deprecated } => {
                 writeln!(f, "deprecate\n{name} {}", if *deprecated { "set" } else { "lift" })?;
+            }
+            Event::Archive { name, archived } => {
+                writeln!(f, "archive\n{name} {}", if *archived { "set" } else { "lift" })?;
             }
             Event::Advisory { name, id, digest } => writeln!(f, "advisory\n{name} {id}\ndigest {digest}")?,
             Event::AdvisoryWithdrawn { name, id } => writeln!(f, "advisory-withdrawn\n{name} {id}")?,

@@ -130,6 +130,8 @@ fn leaves_read_back() {
         Event::Owner { name: name(), login: "ada".into(), added: true },
         Event::Owner { name: name(), login: "ada".into(), added: false },
         Event::Deprecate { name: name(), deprecated: true },
+        Event::Archive { name: name(), archived: true },
+        Event::Archive { name: name(), archived: false },
         Event::Advisory { name: name(), id: "EXO-1".into(), digest: archive },
         Event::Quarantine { name: name(), version: Version::new(1, 0, 0) },
         Event::Release { name: name(), version: Version::new(1, 0, 0) },

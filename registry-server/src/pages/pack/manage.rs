@@ -47,6 +47,8 @@ enum Act {
     Unyank,
     Deprecate,
     Undeprecate,
+    Archive,
+    Unarchive,
     Delete,
     AddOwner,
     RemoveOwner,
@@ -138,6 +140,11 @@ pub(super) async fn act(
             Err(error) => Err(error),
         },
         Act::Undeprecate => stewardship::withdraw(service, caller, &Subject::Pack(name.clone()), None).await,
+        Act::Archive => match stewardship::withdrawal(given(&filled.reason), None) {
+            Ok(why) => stewardship::withdraw(service, caller, &Subject::Upkeep(name.clone()), Some(why)).await,
+            Err(error) => Err(error),
+        },
+        Act::Unarchive => stewardship::withdraw(service, caller, &Subject::Upkeep(name.clone()), None).await,
         Act::AddOwner => stewardship::add_owner(service, caller, name, login).await,
         Act::RemoveOwner => stewardship::remove_owner(service, caller, name, login).await,
     };
