@@ -81,7 +81,7 @@ pub(crate) async fn end(service: &Service, caller: &Caller, id: String) -> Resul
         .execute(&mut *rows)
         .await?;
     if done.rows_affected() == 0 {
-        return Err(ApiError::absent("there is no such session of yours"));
+        return Err(ApiError::absent("there is no such session of yours", "`/api/v1/account/sessions` lists them"));
     }
     Ok(Entry::new(&caller.login, "session-end", &caller.login).detail(named(&id)).write(&mut rows).await?)
 }

@@ -165,7 +165,8 @@ pub(crate) async fn end(service: &Service, caller: &Caller, id: String) -> Resul
         .bind(caller.login.clone())
         .fetch_optional(&mut *rows)
         .await?;
-    let ended = ended.ok_or_else(|| ApiError::absent("there is no such token of yours"))?;
+    let ended =
+        ended.ok_or_else(|| ApiError::absent("there is no such token of yours", "`/api/v1/tokens` lists them"))?;
     let name: String = ended.try_get("name")?;
     Ok(Entry::new(&caller.login, "token-end", &name).detail(id).write(&mut rows).await?)
 }

@@ -125,7 +125,7 @@ fn a_backup_of_an_earlier_release_comes_back() {
     let restored = Server::start_on(empty, Vec::new());
     let events = restored.send("GET", "/api/v1/packs/base/audit", &token, b"").is(200).json();
     assert_eq!(events["events"][0]["action"], "publish", "{events}");
-    contents["schema"] = json!(4);
+    contents["schema"] = json!(5);
     std::fs::write(&list, contents.to_string()).unwrap();
     let said = operate_on(folder.path(), &[], "restore", &[backup.to_str().unwrap()]).unwrap_err();
     assert!(said.contains("by a later release"), "{said}");
