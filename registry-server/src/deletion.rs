@@ -365,7 +365,7 @@ pub(crate) async fn nothing(
     let wanted = version.map(ToString::to_string).unwrap_or_default();
     let found = of_pack(rows, name).await?.into_iter().find(|tombstone| tombstone.version == wanted);
     Ok(match (found, version) {
-        (Some(tombstone), None) => gone(&name.to_string(), &tombstone),
+        (Some(tombstone), None) => gone(name.as_str(), &tombstone),
         (Some(tombstone), Some(version)) => gone(&format!("{name} {version}"), &tombstone),
         (None, Some(version)) if admission::exists(rows, name).await? => no_version(name, version),
         (None, _) => stewardship::no_pack(name),
