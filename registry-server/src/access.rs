@@ -101,6 +101,14 @@ impl Caller {
     }
 }
 
+/// That there is no such account.
+pub(crate) fn no_account(login: &str) -> ApiError {
+    ApiError::absent(
+        format!("there is no account `{login}`"),
+        "a login is wanted, as the pages of packs show it; whoever has none signs up first",
+    )
+}
+
 /// Whether there is an account that is not closed.
 ///
 /// # Errors

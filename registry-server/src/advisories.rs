@@ -1,6 +1,7 @@
 //! Advisories: what may be said of weak versions of a pack, and the rows that the shards take it from.
 
 use exo_index::name::PackName;
+use exo_index::registry::layout::name_in_url;
 use exo_index::registry::shard::Advisory;
 use exo_index::version::Requirement;
 use exo_index::visible::is_line;
@@ -184,7 +185,10 @@ pub(crate) async fn newest(rows: &mut AnyConnection, name: Option<&PackName>, mo
 /// There is none.
 pub(crate) async fn find(rows: &mut AnyConnection, name: &PackName, id: &str) -> Result<Advisory, ApiError> {
     let found = standing(rows, name).await?.into_iter().find(|advisory| advisory.id == id);
-    found.ok_or_else(|| ApiError::absent(format!("`{name}` has no advisory `{}`", id.escape_debug())))
+    found.ok_or_else(|| {
+        let message = format!("`{name}` has no advisory `{}`", id.escape_debug());
+        ApiError::absent(message, format!("`/api/v1/packs/{}/advisories` lists those that it has", name_in_url(name)))
+    })
 }
 
 /// The next id of the registry's own in a year: they are counted, so that none is given twice.

@@ -3,6 +3,7 @@
 //! both the publish and the deletion.
 
 use axum::http::StatusCode;
+use exo_index::calendar;
 use exo_index::name::PackName;
 use exo_index::registry::layout;
 use exo_index::registry::log::leaf::Event;
@@ -21,6 +22,7 @@ use crate::database::{self, Rows};
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::index;
+use crate::publish::admission;
 use crate::registry::Registry;
 use crate::second_factor;
 use crate::service::Service;
@@ -128,9 +130,7 @@ pub(crate) async fn purge(
     let going: Vec<Version> = entries.filter(chosen).map(|entry| entry.version.clone()).collect();
     match (going.as_slice(), version) {
         ([], _) if buried => {}
-        ([], Some(version)) if shard.is_some() => {
-            return Err(ApiError::absent(format!("there is no `{name} {version}`")));
-        }
+        ([], Some(version)) if shard.is_some() => return Err(no_version(name, version)),
         ([], _) => return Err(stewardship::no_pack(name)),
         _ => {}
     }
@@ -363,13 +363,24 @@ pub(crate) async fn nothing(
     let wanted = version.map(ToString::to_string).unwrap_or_default();
     let found = of_pack(rows, name).await?.into_iter().find(|tombstone| tombstone.version == wanted);
     Ok(match (found, version) {
-        (Some(Tombstone { reason, .. }), None) => ApiError::gone(format!("`{name}` was deleted: {reason}")),
-        (Some(Tombstone { reason, .. }), Some(version)) => {
-            ApiError::gone(format!("`{name} {version}` was deleted: {reason}"))
-        }
-        (None, None) => stewardship::no_pack(name),
-        (None, Some(version)) => ApiError::absent(format!("there is no `{name} {version}`")),
+        (Some(tombstone), None) => gone(name.as_str(), &tombstone),
+        (Some(tombstone), Some(version)) => gone(&format!("{name} {version}"), &tombstone),
+        (None, Some(version)) if admission::exists(rows, name).await? => no_version(name, version),
+        (None, _) => stewardship::no_pack(name),
     })
+}
+
+fn no_version(name: &PackName, version: &Version) -> ApiError {
+    let elsewhere = format!("`/api/v1/packs/{}` lists the versions that it has", layout::name_in_url(name));
+    ApiError::absent(format!("there is no `{name} {version}`"), elsewhere)
+}
+
+/// That something was deleted: why, and when.
+fn gone(what: &str, tombstone: &Tombstone) -> ApiError {
+    let never = if tombstone.version.is_empty() { "its name" } else { "its number" };
+    // Clients read the reason off the message, and expect nothing more in it.
+    ApiError::gone(format!("`{what}` was deleted: {}", tombstone.reason))
+        .hint(format!("it was deleted on {}, and {never} is not given again", calendar::day(tombstone.at)))
 }
 
 /// Refuses the archive of a version that was deleted: it may still be in somebody's memory.
@@ -377,11 +388,11 @@ pub(crate) async fn nothing(
 /// # Errors
 /// It was deleted, or the database cannot be read.
 pub(crate) async fn check_archive(rows: &mut AnyConnection, archive: &str) -> Result<(), ApiError> {
-    let found = sqlx::query("SELECT name, version, reason FROM tombstones WHERE archive = $1")
+    let found = sqlx::query("SELECT name, version, at, reason FROM tombstones WHERE archive = $1")
         .bind(archive.to_owned())
         .fetch_optional(rows)
         .await?;
     let Some(row) = found else { return Ok(()) };
-    let [name, version, reason] = ["name", "version", "reason"].map(|column| row.try_get::<String, _>(column));
-    Err(ApiError::gone(format!("`{} {}` was deleted: {}", name?, version?, reason?)))
+    let tombstone = read(&row)?;
+    Err(gone(&format!("{} {}", row.try_get::<String, _>("name")?, tombstone.version), &tombstone))
 }

@@ -9,6 +9,9 @@ use crate::chance;
 use crate::failure::{Cause, Failure};
 use crate::request;
 
+/// More of a path is not told back.
+const LONGEST_PATH: usize = 200;
+
 /// A refused request.
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -44,9 +47,18 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "second-factor", message)
     }
 
-    /// 404.
-    pub(crate) fn absent(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "absent", message)
+    /// 404: what is not there, and where to look instead.
+    pub(crate) fn absent(message: impl Into<String>, elsewhere: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "absent", message).hint(elsewhere)
+    }
+
+    /// 404, of a path where nothing ever is.
+    pub(crate) fn nowhere(path: &str) -> Self {
+        let shown: String = path.chars().take(LONGEST_PATH).collect();
+        Self::absent(
+            format!("there is nothing at `{}`", shown.escape_debug()),
+            "`/api/v1/openapi.json` lists all paths",
+        )
     }
 
     /// 409.
@@ -77,7 +89,6 @@ impl ApiError {
     /// A refusal of the libraries below, by its status; an empty text says nothing more than that.
     pub(crate) fn of_status(status: StatusCode, text: &str) -> Self {
         let (status, code, usual, hint) = match status {
-            StatusCode::NOT_FOUND => (status, "absent", "there is nothing here", None),
             StatusCode::METHOD_NOT_ALLOWED => {
                 (status, "method", "the path does not take this method", Some("`Allow` lists those that it takes"))
             }

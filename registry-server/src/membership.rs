@@ -23,7 +23,10 @@ use crate::stewardship;
 
 /// That there is no such organisation.
 pub(crate) fn absent(name: &str) -> ApiError {
-    ApiError::absent(format!("there is no organisation `{name}`"))
+    ApiError::absent(
+        format!("there is no organisation `{name}`"),
+        format!("`exo owner create @{name}` makes one, where nobody has the scope"),
+    )
 }
 
 /// Writes a change into both logs, and shows the pointer with it.
@@ -130,7 +133,7 @@ pub(crate) async fn set(
     }
     let mut turn = change(service, caller, name, false).await?;
     if !access::is_account(&mut turn, login).await? {
-        return Err(ApiError::absent(format!("there is no account `{login}`")));
+        return Err(access::no_account(login));
     }
     let present = organisations::role(&mut turn, name, login).await?;
     if present == Some(role) {
@@ -159,7 +162,10 @@ pub(crate) async fn remove(service: &Service, caller: &Caller, name: &str, login
         .execute(&mut *turn)
         .await?;
     if done.rows_affected() == 0 {
-        return Err(ApiError::absent(format!("`{login}` is no member of the organisation `{name}`")));
+        return Err(ApiError::absent(
+            format!("`{login}` is no member of the organisation `{name}`"),
+            format!("`exo owner list @{name}` lists those who are"),
+        ));
     }
     must_have_owner(&mut turn, name).await?;
     let event = Event::Member { organisation: name.to_owned(), login: login.to_owned(), role: None };

@@ -106,10 +106,9 @@ fn kept(kind: &'static str, text: &'static str) -> impl IntoResponse {
 
 /// An address where nothing is; told as a page, but below the paths of programs as these are told.
 async fn nowhere(uri: Uri) -> Response {
-    let error = ApiError::absent("there is nothing here");
     match is_of_programs(uri.path()) {
-        true => error.into_response(),
-        false => PageError::from(error).into_response(),
+        true => ApiError::nowhere(uri.path()).into_response(),
+        false => PageError::from(ApiError::absent("there is nothing here", "search for the pack")).into_response(),
     }
 }
 

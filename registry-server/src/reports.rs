@@ -175,7 +175,7 @@ pub(crate) async fn close(rows: &mut AnyConnection, caller: &Caller, id: &str) -
         .execute(&mut *rows)
         .await?;
     if done.rows_affected() == 0 {
-        return Err(ApiError::absent("there is no such open report"));
+        return Err(ApiError::absent("there is no such open report", "`/api/v1/reports` lists those that are open"));
     }
     audit::note(&mut rows, &caller.login, Action::ReportClose, id).await?;
     Ok(rows.commit().await?)

@@ -82,7 +82,7 @@ pub(crate) async fn end(service: &Service, caller: &Caller, id: String) -> Resul
         .execute(&mut *rows)
         .await?;
     if done.rows_affected() == 0 {
-        return Err(ApiError::absent("there is no such session of yours"));
+        return Err(ApiError::absent("there is no such session of yours", "`/api/v1/account/sessions` lists them"));
     }
     Entry::new(&caller.login, Action::SessionEnd, &caller.login).detail(named(&id)).write(&mut rows).await?;
     Ok(rows.commit().await?)

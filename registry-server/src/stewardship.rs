@@ -22,7 +22,10 @@ use crate::service::Service;
 
 /// That there is no such pack.
 pub(crate) fn no_pack(name: &PackName) -> ApiError {
-    ApiError::absent(format!("there is no pack `{name}`"))
+    ApiError::absent(
+        format!("there is no pack `{name}`"),
+        format!("`exo search {base}` looks for others, and so does `/api/v1/search?q={base}`", base = name.base()),
+    )
 }
 
 /// The words about something that is withdrawn, checked.
@@ -275,7 +278,7 @@ pub(crate) async fn add_owner(
     second_factor::prove(service, caller).await?;
     let mut turn = change(service, caller, Right::Owners, name).await?;
     if !access::is_account(&mut turn, &login).await? {
-        return Err(ApiError::absent(format!("there is no account `{login}`")));
+        return Err(access::no_account(&login));
     }
     let done = sqlx::query("INSERT INTO owners (name, login) VALUES ($1, $2) ON CONFLICT (name, login) DO NOTHING")
         .bind(name.as_str().to_owned())
@@ -308,7 +311,10 @@ pub(crate) async fn remove_owner(
         .execute(&mut *turn)
         .await?;
     if done.rows_affected() == 0 {
-        return Err(ApiError::absent(format!("`{login}` does not own `{name}`")));
+        return Err(ApiError::absent(
+            format!("`{login}` does not own `{name}`"),
+            format!("`exo owner list {name}` lists those who do"),
+        ));
     }
     let left: i64 = sqlx::query("SELECT COUNT(*) AS n FROM owners WHERE name = $1")
         .bind(name.as_str().to_owned())

@@ -166,7 +166,8 @@ pub(crate) async fn end(service: &Service, caller: &Caller, id: String) -> Resul
         .bind(caller.login.clone())
         .fetch_optional(&mut *rows)
         .await?;
-    let ended = ended.ok_or_else(|| ApiError::absent("there is no such token of yours"))?;
+    let ended =
+        ended.ok_or_else(|| ApiError::absent("there is no such token of yours", "`/api/v1/tokens` lists them"))?;
     let name: String = ended.try_get("name")?;
     Entry::new(&caller.login, Action::TokenEnd, &name).detail(id).write(&mut rows).await?;
     Ok(rows.commit().await?)

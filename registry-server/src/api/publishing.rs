@@ -132,7 +132,12 @@ pub(super) async fn prepare(
 async fn own(service: &Service, caller: &Caller, id: &str) -> Result<Publish, ApiError> {
     let mut rows = service.registry.rows.acquire().await?;
     let found = load(&mut rows, id).await?.filter(|publish| publish.login == caller.login);
-    found.ok_or_else(|| ApiError::absent("there is no such publish of yours"))
+    found.ok_or_else(|| {
+        ApiError::absent(
+            "there is no such publish of yours",
+            "`POST /api/v1/publish` begins one, which is kept for a day",
+        )
+    })
 }
 
 /// An open publish of the caller's, of packs that the caller may publish.
@@ -154,7 +159,12 @@ pub(super) async fn upload(
     let publish = open(&service, &caller, &id).await?;
     let sha256 = sha256.parse::<Sha256>().map_err(|error| ApiError::malformed(error.to_string()))?;
     let declared = publish.packs.iter().find(|pack| pack.sha256 == sha256);
-    let declared = declared.ok_or_else(|| ApiError::absent("no pack of this publish has that digest"))?;
+    let declared = declared.ok_or_else(|| {
+        ApiError::absent(
+            "no pack of this publish has that digest",
+            "`missing` in the answer of `POST /api/v1/publish` lists those that are awaited",
+        )
+    })?;
     if body.len() as u64 != declared.size || Sha256::of(&body) != sha256 {
         return Err(ApiError::malformed(format!("the upload is not the declared archive of `{}`", declared.name))
             .hint("it was cut short or changed on its way: upload it again"));

@@ -2,7 +2,7 @@
 
 use axum::body::to_bytes;
 use axum::extract::Request;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -30,6 +30,7 @@ pub(crate) fn is_of_programs(path: &str) -> bool {
 /// Gives every refusal of a path for programs the one shape.
 pub(crate) async fn uniform(request: Request, next: Next) -> Response {
     let ours = is_of_programs(request.uri().path());
+    let path = request.uri().path().to_owned();
     let response = next.run(request).await;
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
@@ -39,7 +40,11 @@ pub(crate) async fn uniform(request: Request, next: Next) -> Response {
     }
     let allowed = response.headers().get(header::ALLOW).cloned();
     let text = to_bytes(response.into_body(), LONGEST).await.unwrap_or_default();
-    let mut response = ApiError::of_status(status, &meaning(&String::from_utf8_lossy(&text))).into_response();
+    let error = match status {
+        StatusCode::NOT_FOUND => ApiError::nowhere(&path),
+        status => ApiError::of_status(status, &meaning(&String::from_utf8_lossy(&text))),
+    };
+    let mut response = error.into_response();
     if let Some(allowed) = allowed {
         response.headers_mut().insert(header::ALLOW, allowed);
     }

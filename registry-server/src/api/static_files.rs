@@ -34,7 +34,7 @@ pub(super) async fn serve(
             && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
     });
     if !sound {
-        return Err(ApiError::absent("there is nothing here"));
+        return Err(ApiError::absent("no file of the index has such a name", FROM_THE_POINTER));
     }
     let whole = format!("v1/{path}");
     let archived = match path.strip_prefix("blob/") {
@@ -103,6 +103,9 @@ fn is_mirror(headers: &HeaderMap) -> bool {
     agent.is_some_and(|agent| agent.starts_with(mirror::AGENT.as_bytes()))
 }
 
+/// How files of the index are found.
+const FROM_THE_POINTER: &str = "`/v1/latest` leads to all files of the index";
+
 /// What a file is.
 fn kind(path: &str) -> &'static str {
     match path.split('/').next() {
@@ -118,7 +121,8 @@ async fn bytes(service: &Service, path: &str, changes: bool) -> Result<Bytes, Ap
         return Ok(bytes);
     }
     let found = service.registry.blobs.get(path).await?;
-    let bytes = Bytes::from(found.ok_or_else(|| ApiError::absent("there is no such file"))?);
+    let bytes =
+        Bytes::from(found.ok_or_else(|| ApiError::absent(format!("there is no file `/{path}`"), FROM_THE_POINTER))?);
     if !changes {
         service.kept.put(path, &bytes);
     }

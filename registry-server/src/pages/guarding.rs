@@ -40,7 +40,7 @@ struct ReportPage<'a> {
 }
 
 fn pack_name(text: &str) -> Result<PackName, ApiError> {
-    PackName::parse(text).map_err(|_| ApiError::absent("there is no such pack").hint("search for the pack"))
+    PackName::parse(text).map_err(|_| ApiError::absent("there is no such pack", "search for the pack"))
 }
 
 fn choices(chosen: &str) -> Vec<Choice> {

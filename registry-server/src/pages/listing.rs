@@ -179,7 +179,7 @@ pub(super) async fn user(
         if organisations::exists(&mut *rows.acquire().await?, &login).await? {
             return Ok(Redirect::permanent(&organisation::address(&login)).into_response());
         }
-        return Err(ApiError::absent("there is no such account").into());
+        return Err(ApiError::absent("there is no such account", "the page of a pack leads to those who own it").into());
     }
     let memberships = organisations::memberships(&mut *rows.acquire().await?, &login).await?;
     let organisations = memberships.into_iter().map(|(name, _)| name).collect();

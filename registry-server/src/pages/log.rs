@@ -66,7 +66,8 @@ pub(super) async fn show(
         ("", "") => ("your account".to_owned(), audit::of_account(&service, caller, &asked).await?),
         ("", name) => (format!("@{name}"), audit::of_organisation(&service, caller, name, &asked).await?),
         (pack, _) => {
-            let name = PackName::parse(pack).map_err(|_| ApiError::absent("there is no such pack"))?;
+            let name = PackName::parse(pack)
+                .map_err(|_| ApiError::absent("there is no such pack", "search for it: its name may be another"))?;
             (name.to_string(), audit::of_pack(&service, caller, &name, &asked).await?)
         }
     };

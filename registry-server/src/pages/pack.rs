@@ -157,8 +157,11 @@ fn usual(shard: &Shard) -> Option<&VersionEntry> {
 fn asked_for<'s>(shard: &'s Shard, version: &str) -> Result<&'s VersionEntry, ApiError> {
     let found = Version::parse(version).ok().and_then(|version| shard.version(&version));
     found.ok_or_else(|| {
-        ApiError::absent(format!("there is no version `{version}` of `{}`", shard.pack.name))
-            .hint("choose one of the list of versions")
+        ApiError::absent(
+            format!("there is no version `{version}` of `{}`", shard.pack.name),
+            "its page lists those that there are",
+        )
+        .hint("choose one of the list of versions")
     })
 }
 
@@ -172,7 +175,7 @@ impl Shown {
     ) -> Result<Self, ApiError> {
         let mut rows = registry.rows.acquire().await?;
         let no_pack =
-            || ApiError::absent(format!("there is no pack `{name}`")).hint("search for it: its name may be another");
+            || ApiError::absent(format!("there is no pack `{name}`"), "search for it: its name may be another");
         let Some(shard) = index::shard(&mut rows, name).await? else {
             let nothing = deletion::nothing(&mut rows, name, None).await?;
             return Err(if nothing.status == StatusCode::GONE { nothing } else { no_pack() });
@@ -312,7 +315,7 @@ pub(super) async fn show(
     Path(place): Path<String>,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Response, PageError> {
-    let nothing = || ApiError::absent("there is no such page of a pack").hint("search for the pack");
+    let nothing = || ApiError::absent("there is no such page of a pack", "search for the pack");
     let (name, tab, file) = parse_place(place.trim_end_matches('/')).ok_or_else(nothing)?;
     if !file.is_empty() && tab != Tab::Sources {
         return Err(nothing().into());
@@ -345,7 +348,13 @@ pub(super) async fn act(
 ) -> Result<Response, PageError> {
     let name = match parse_place(&place) {
         Some((name, Tab::Manage, "")) => name,
-        Some(_) | None => return Err(ApiError::absent("there is no such form of a pack").into()),
+        Some(_) | None => {
+            return Err(ApiError::absent(
+                "there is no such form of a pack",
+                "the pages of a pack that one owns have its forms",
+            )
+            .into());
+        }
     };
     let pack = Shown::load(&service.registry, &name, Tab::Manage, None, visitor.caller.as_ref()).await?;
     manage::act(&service, &visitor, &pack, &filled).await

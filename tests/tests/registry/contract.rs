@@ -29,7 +29,10 @@ pub(crate) fn check(method: &str, path_and_query: &str, body: &[u8], answer: &An
     if !is_described(path) || method == "HEAD" {
         return;
     }
-    let problems = problems(method, path, query, body, answer);
+    let mut problems = problems(method, path, query, body, answer);
+    if answer.status == 404 && !answer.json()["error"]["hint"].is_string() {
+        problems.push("what is not there is told without where to look".to_owned());
+    }
     assert!(
         problems.is_empty(),
         "{method} {path_and_query} answered {} {}\nwhich the OpenAPI document does not describe:\n{}",

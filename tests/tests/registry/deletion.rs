@@ -20,7 +20,10 @@ fn delete(server: &Server, path: &str, token: &str, body: &str) -> (u16, String)
 }
 
 fn why(server: &Server, path: &str) -> String {
-    server.get(path).is(410).json()["error"]["message"].as_str().unwrap().to_owned()
+    let error = server.get(path).is(410).json()["error"].clone();
+    let hint = error["hint"].as_str().unwrap_or_default();
+    assert!(hint.starts_with("it was deleted on 20") && hint.ends_with(" is not given again"), "{error}");
+    error["message"].as_str().unwrap().to_owned()
 }
 
 /// What holds on any database.

@@ -82,6 +82,37 @@ fn a_closed_account_publishes_nothing() {
 }
 
 #[test]
+fn what_is_not_there_is_told_with_where_to_look() {
+    let server = Server::start();
+    let ada = server.account("ada");
+    assert_eq!(server.publish(&ada, &[Pack::new("base", "1.0.0")])["state"], "published");
+    let upload =
+        format!("/api/v1/publish/{}/{}", server.upload(&ada, &[Pack::new("base", "1.0.1")], false), Sha256::of(b"x"));
+    for (method, path, message, hint) in [
+        ("GET", "/api/v1/packs/%40ada%2Fbaes", "there is no pack `@ada/baes`", "`/api/v1/search?q=baes`"),
+        ("GET", "/api/v1/packs/bsae/1.0.0", "there is no pack `bsae`", "`exo search bsae`"),
+        ("GET", "/api/v1/packs/base/1.0.7", "there is no `base 1.0.7`", "`/api/v1/packs/base` lists"),
+        ("DELETE", "/api/v1/packs/base/1.0.7/yank", "there is no `base 1.0.7`", "`/api/v1/packs/base` lists"),
+        ("DELETE", "/api/v1/packs/base/advisories/X-1", "`base` has no advisory `X-1`", "/packs/base/advisories`"),
+        ("PUT", "/api/v1/packs/base/owners/eve", "there is no account `eve`", "signs up first"),
+        ("DELETE", "/api/v1/packs/base/owners/eve", "`eve` does not own `base`", "`exo owner list base`"),
+        ("GET", "/api/v1/organisations/lab", "there is no organisation `lab`", "`exo owner create @lab`"),
+        ("DELETE", "/api/v1/tokens/x", "there is no such token of yours", "`/api/v1/tokens`"),
+        ("DELETE", "/api/v1/account/sessions/x", "there is no such session of yours", "`/api/v1/account/sessions`"),
+        ("GET", "/api/v1/publish/x", "there is no such publish of yours", "`POST /api/v1/publish`"),
+        ("PUT", &upload, "no pack of this publish has that digest", "`missing`"),
+        ("GET", "/api/v1/pack/base", "there is nothing at `/api/v1/pack/base`", "`/api/v1/openapi.json`"),
+        ("GET", "/api/v2/packs/base", "there is nothing at `/api/v2/packs/base`", "`/api/v1/openapi.json`"),
+        ("GET", "/v1/blob/x", "there is no file `/v1/blob/x`", "`/v1/latest`"),
+        ("GET", "/v1/.%2e/keys", "no file of the index has such a name", "`/v1/latest`"),
+    ] {
+        let answer = server.send(method, path, &ada, b"").is(404).json();
+        let said = |what: &str| answer["error"][what].as_str().unwrap_or_default().to_owned();
+        assert!(said("message") == message && said("hint").contains(hint), "{method} {path}: {answer}");
+    }
+}
+
+#[test]
 fn uploads_that_are_not_what_was_declared() {
     let server = Server::start();
     let session = server.account("ada");

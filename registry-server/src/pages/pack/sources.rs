@@ -58,7 +58,7 @@ pub(super) async fn page(registry: &Registry, whole: Whole<'_>, file: &str) -> R
         (path, Some(bytes)) => Some(opened(path, bytes)),
         (path, None) => {
             let message = format!("`{} {}` has no file `{path}`", pack.name(), pack.entry.version);
-            return Err(ApiError::absent(message).into());
+            return Err(ApiError::absent(message, "the page of its sources lists those that it has").into());
         }
     };
     let row = |(path, bytes): (&String, &Vec<u8>)| FileRow {
