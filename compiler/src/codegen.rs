@@ -20,6 +20,8 @@ pub mod bfloat;
 pub mod externs;
 pub mod access;
 pub mod index;
+pub mod literals;
+pub mod magnitude;
 pub mod wrapping;
 pub mod data;
 pub mod call;
@@ -141,6 +143,7 @@ fn parts(procs: &[Arc<Proc>], library: &str, options: &Options, hooks: &dyn Hook
             }
         }
     }
+    magnitude::check(&reach, emulate, &mut unit.errors);
     if !unit.errors.is_empty() {
         return Err(unit.errors.into_diagnostics());
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::codegen::literals;
+
 /// Binding strengths of C, from loose to tight.
 struct Level;
 
@@ -441,8 +443,8 @@ fn array_text(array: &CArray) -> String {
         let value = if *cleared { " = 0" } else { "" };
         return format!("{storage}{ty} {name}{value};");
     }
-    let extents: Vec<String> = extents.iter().map(i64::to_string).collect();
-    format!("{storage}{ty} {name}[{}];", extents.join(" * "))
+    let count = extents.iter().map(|extent| CExpr::Int(*extent)).reduce(literals::product);
+    format!("{storage}{ty} {name}[{}];", count.map(|count| count.text()).unwrap_or_default())
 }
 
 /// Text that is safe inside a line comment: one line, and no backslash that would continue it.

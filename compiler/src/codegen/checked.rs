@@ -5,6 +5,7 @@
 
 use crate::codegen::c_tree::{CExpr, COp, CStmt};
 use crate::codegen::function::{FunctionLowering, stride_assertion};
+use crate::codegen::literals;
 use crate::loop_ir::build;
 use crate::loop_ir::expression::ExprKind;
 use crate::loop_ir::procedure::{Arg, ArgType};
@@ -119,8 +120,8 @@ impl FunctionLowering<'_, '_> {
     fn apart(&mut self, first: (&Arg, &DataType), second: (&Arg, &DataType)) -> CExpr {
         let ends = [first, second].map(|(arg, ty)| {
             let name = self.names.get(&arg.name).to_string();
-            let extents: Vec<String> = ty.shape.iter().map(|extent| self.control(extent).paren().text()).collect();
-            let count = if extents.is_empty() { "1".to_string() } else { extents.join(" * ") };
+            let extents = ty.shape.iter().map(|extent| self.control(extent).paren());
+            let count = extents.reduce(literals::product).map_or_else(|| "1".to_string(), |count| count.text());
             (format!("(uintptr_t){name}"), format!("(uintptr_t)({name} + {count})"))
         });
         let [(first, first_end), (second, second_end)] = ends;

@@ -2,6 +2,7 @@
 
 use crate::codegen::c_tree::{CExpr, COp};
 use crate::codegen::function::FunctionLowering;
+use crate::codegen::literals;
 use crate::codegen::unit::Helper;
 use crate::loop_ir::expression::{BinaryOp, Const, Expr, ExprKind};
 
@@ -72,6 +73,9 @@ impl FunctionLowering<'_, '_> {
                 _ => {}
             }
         }
+        if let Some(quotient) = literals::folded(COp::Div, &left, &right) {
+            return quotient;
+        }
         match (self.intervals.is_non_negative(dividend), position) {
             (true, Position::Control) => CExpr::binary(COp::Div, left.paren(), right.paren()).paren(),
             (true, Position::Subscript) => CExpr::binary(COp::Div, left, right).paren(),
@@ -87,6 +91,9 @@ impl FunctionLowering<'_, '_> {
                 (CExpr::Int(a), CExpr::Int(b)) if *b > 0 => return CExpr::Int(a.rem_euclid(*b)),
                 _ => {}
             }
+        }
+        if let Some(rest) = literals::folded(COp::Mod, &left, &right) {
+            return rest;
         }
         match self.intervals.is_non_negative(dividend) {
             true => CExpr::binary(COp::Mod, left, right),
@@ -126,6 +133,9 @@ fn operation(op: BinaryOp, left: CExpr, right: CExpr, position: Position) -> CEx
         return CExpr::Bool(matches!(op, BinaryOp::Le | BinaryOp::Ge | BinaryOp::Eq));
     }
     match (op, position) {
+        (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, Position::Control) => {
+            literals::folded(c_op(op), &left, &right).unwrap_or_else(|| CExpr::binary(c_op(op), left, right))
+        }
         (BinaryOp::Add, Position::Subscript) => sum(left, right),
         (BinaryOp::Mul, Position::Subscript) => product(left, right),
         (BinaryOp::Sub, Position::Subscript) => match (&left, &right) {

@@ -18,6 +18,24 @@ pub struct Interval {
 impl Interval {
     const UNKNOWN: Interval = Interval { lo: None, hi: None };
 
+    /// The values whose magnitude is no larger.
+    pub fn up_to(magnitude: i128) -> Self {
+        Interval { lo: Some(-magnitude), hi: Some(magnitude) }
+    }
+
+    /// Whether all values are known to be among those of another interval.
+    pub fn is_within(self, other: Self) -> bool {
+        let above = |least: Option<i128>| least.is_none_or(|least| self.lo.is_some_and(|lo| lo >= least));
+        let below = |most: Option<i128>| most.is_none_or(|most| self.hi.is_some_and(|hi| hi <= most));
+        above(other.lo) && below(other.hi)
+    }
+
+    /// The smallest interval with the values of both.
+    pub fn hull(self, other: Self) -> Self {
+        let both = |a: Option<i128>, b: Option<i128>, pick: fn(i128, i128) -> i128| Some(pick(a?, b?));
+        Interval { lo: both(self.lo, other.lo, i128::min), hi: both(self.hi, other.hi, i128::max) }
+    }
+
     fn exactly(value: i64) -> Self {
         Interval { lo: Some(i128::from(value)), hi: Some(i128::from(value)) }
     }
@@ -60,20 +78,32 @@ impl Interval {
 }
 
 /// What is known of the control variables that are in scope.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Intervals {
     known: BTreeMap<Sym, Interval>,
+    /// What everything else may be: fields of configuration state, strides.
+    otherwise: Interval,
 }
 
 impl Intervals {
     /// Sizes are positive; asserts that compare a size with a literal narrow it.
     pub fn of(proc: &Proc) -> Self {
-        let mut intervals = Intervals::default();
+        let mut intervals = Intervals { known: BTreeMap::new(), otherwise: Interval::UNKNOWN };
         for arg in &proc.args {
             if arg.ty == ArgType::Control(Control::Size) {
                 intervals.known.insert(arg.name.clone(), Interval { lo: Some(1), hi: None });
             }
         }
+        for pred in &proc.preds {
+            intervals.assume(pred);
+        }
+        intervals
+    }
+
+    /// The same where it is known between which values the arguments are, and whatever else is read.
+    pub fn between(proc: &Proc, arguments: &[Interval], otherwise: Interval) -> Self {
+        let known = proc.args.iter().map(|arg| arg.name.clone()).zip(arguments.iter().copied()).collect();
+        let mut intervals = Intervals { known, otherwise };
         for pred in &proc.preds {
             intervals.assume(pred);
         }
@@ -129,7 +159,7 @@ impl Intervals {
         let lo = self.range(lo).lo;
         let hi = self.range(hi).hi.map(|hi| hi - 1);
         let empty = matches!((lo, hi), (Some(lo), Some(hi)) if lo > hi);
-        let range = if empty { Interval::UNKNOWN } else { Interval { lo, hi } };
+        let range = if empty { self.otherwise } else { Interval { lo, hi } };
         self.known.insert(iter.clone(), range);
     }
 
@@ -142,17 +172,13 @@ impl Intervals {
             return Interval::exactly(value);
         }
         match &expr.kind {
-            ExprKind::Read { name, idx } if idx.is_empty() => {
-                self.known.get(name).copied().unwrap_or(Interval::UNKNOWN)
-            }
+            ExprKind::Read { name, idx } if idx.is_empty() => self.known.get(name).copied().unwrap_or(self.otherwise),
             ExprKind::Neg(operand) => self.range(operand).negated(),
             ExprKind::Binary { op, lhs, rhs } => self.binary(*op, lhs, rhs),
-            ExprKind::Read { .. }
-            | ExprKind::Const(_)
-            | ExprKind::ReadConfig(_)
-            | ExprKind::Extern { .. }
-            | ExprKind::Window { .. }
-            | ExprKind::Stride { .. } => Interval::UNKNOWN,
+            ExprKind::ReadConfig(_) | ExprKind::Stride { .. } => self.otherwise,
+            ExprKind::Read { .. } | ExprKind::Const(_) | ExprKind::Extern { .. } | ExprKind::Window { .. } => {
+                Interval::UNKNOWN
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::codegen::c_tree::{CArray, CExpr, COp, CStmt};
 use crate::codegen::externs::argument_text;
+use crate::codegen::literals;
 use crate::codegen::unit::{Helper, Layout, Unit, builtin_base};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::hardware::memory::{Memory, MemoryQuestion};
@@ -300,13 +301,13 @@ fn window_offset(indices: &[CExpr], strides: &[CExpr]) -> CExpr {
             (CExpr::Int(0), _) | (_, CExpr::Int(0)) => continue,
             (index, CExpr::Int(1)) => index.clone(),
             (CExpr::Int(1), stride) => stride.clone(),
-            (index, stride) => {
+            (index, stride) => literals::folded(COp::Mul, index, stride).unwrap_or_else(|| {
                 let stride = if stride.text().len() == 1 { stride.clone() } else { stride.clone().paren() };
                 CExpr::binary(COp::Mul, CExpr::Paren(Box::new(index.clone())), stride)
-            }
+            }),
         };
         sum = Some(match sum {
-            Some(sum) => CExpr::binary(COp::Add, sum, term),
+            Some(sum) => literals::folded(COp::Add, &sum, &term).unwrap_or_else(|| CExpr::binary(COp::Add, sum, term)),
             None => term,
         });
     }

@@ -3,6 +3,7 @@
 
 mod configuration;
 mod conformance;
+mod magnitude;
 mod printing;
 mod refusals;
 mod running;

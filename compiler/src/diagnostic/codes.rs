@@ -100,6 +100,8 @@ codes! {
         "C keeps configuration state in one struct with a member for each config, so two configs of one compilation need different names. A config made with `@config(readwrite = False)` has no member: only the bodies of instructions may read or write it.";
     EXTERN = "E0506", "extern gives no C",
         "The function `c` or `globals` of an extern failed, or returned something else than a text. `c(args, prim_type)` gets the arguments as a list of C expressions and the C type of the elements, such as `float`, and returns the call as a C expression; `globals(prim_type)`, or a text, is C that a file needs before it, such as an `#include`.";
+    MAGNITUDE = "E0507", "index arithmetic may leave 64 bits",
+        "The language computes sizes and indices exactly, C in 64 bits. A value on the way to a bound, index, condition or argument may be too large for them, where sizes and indices of callers go up to 2^40 and fields of configuration state up to 2^50. Bound the size with an assert (`assert n <= 4096`), or use a smaller factor; where a step of a schedule wrote the expression, the step is what to change.";
     // 06xx: kernels and packs
     KERNEL = "E0601", "kernel entry cannot be built",
         "A `[[kernel]]` entry names an algorithm, schedule or target that does not exist or has the wrong kind. `algorithm` is a proc, `schedule` a function that takes the proc and the target and returns a proc, each as `name` or `module:name`; `targets` are packs that export `target`.";

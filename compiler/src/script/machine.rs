@@ -59,8 +59,8 @@ fn is_harmless(flag: &str) -> bool {
     }
     let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     match rest.chars().next() {
-        // `-mllvm` hands the next word on.
-        Some('m') => rest != "mllvm",
+        // `-mllvm` hands a word to the insides of the compiler, the next one or what is behind its `=`.
+        Some('m') => !rest.starts_with("mllvm"),
         Some('O') => plain(rest),
         Some('g') => ["g", "g0", "g1", "g2", "g3", "ggdb"].contains(&rest),
         Some('D') => rest.chars().nth(1).is_some_and(|c| c.is_ascii_alphabetic() || c == '_'),
@@ -75,27 +75,70 @@ fn is_harmless(flag: &str) -> bool {
     }
 }
 
-/// Whether the same C may mean something else with an allowed flag. The machine, the level of optimisation, the dialect and warnings do
-/// not: C that compiles means the same.
+/// Whether the same C may mean something else with an allowed flag, or calls of it may go wrong. The instruction set, the level of
+/// optimisation, the dialect and warnings do not change that: C that compiles means the same.
 pub(crate) fn changes_meaning(flag: &str) -> bool {
-    // `-Ofast` is `-ffast-math` too; without SSE, and on 32-bit x86, `float` is computed in wider registers.
-    [
-        "-Ofast",
-        "-D",
-        "-f",
-        "-mfpmath",
-        "-mrecip",
-        "-mpc",
-        "-mdaz",
-        "-mno-ieee",
-        "-mieee",
-        "-mno-sse",
-        "-m32",
-        "-mx32",
-        "-m16",
-    ]
-    .iter()
-    .any(|start| flag.starts_with(start))
+    match flag.strip_prefix("-m") {
+        Some(rest) => !chooses_instructions(rest),
+        // `-Ofast` is `-ffast-math` too.
+        None => ["-Ofast", "-D", "-f"].iter().any(|start| flag.starts_with(start)),
+    }
+}
+
+/// Whether an option of `-m` says which instructions there are, and nothing else: how arguments are passed, how `float` is computed and in
+/// which byte order it lies are said by options of `-m` too.
+fn chooses_instructions(rest: &str) -> bool {
+    const KEYS: [&str; 8] =
+        ["arch", "cpu", "tune", "fpu", "sve-vector-bits", "rvv-vector-bits", "prefer-vector-width", "hexagon-version"];
+    const SETS: [&str; 32] = [
+        "avx",
+        "fma",
+        "f16c",
+        "bmi",
+        "lzcnt",
+        "popcnt",
+        "movbe",
+        "adx",
+        "aes",
+        "pclmul",
+        "sha",
+        "gfni",
+        "vaes",
+        "vpclmulqdq",
+        "amx",
+        "xsave",
+        "prfchw",
+        "rdrnd",
+        "rdseed",
+        "altivec",
+        "vsx",
+        "power8-vector",
+        "power9-vector",
+        "msa",
+        "lsx",
+        "lasx",
+        "simd128",
+        "relaxed-simd",
+        "hvx",
+        "dsp",
+        "thumb",
+        "arm",
+    ];
+    if let Some((key, _)) = rest.split_once('=') {
+        return KEYS.contains(&key);
+    }
+    // Without SSE, x86 computes `float` in wider registers; more of it changes nothing.
+    let more_sse = rest.strip_prefix("sse").or_else(|| rest.strip_prefix("ssse"));
+    if more_sse.is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.' || c == 'a')) {
+        return true;
+    }
+    let set = rest.strip_prefix("no-").unwrap_or(rest);
+    // Families are told by how they begin: `avx512vl`, `bmi2`, `amx-tile`.
+    SETS.iter().any(|known| match set.strip_prefix(known) {
+        Some("") => true,
+        Some(more) => ["avx", "bmi", "amx", "fma", "sha", "hvx", "xsave"].contains(known) && more.len() <= 16,
+        None => false,
+    })
 }
 
 /// Options of `-f` with a list of words, which are no files.
@@ -105,24 +148,21 @@ fn takes_words(rest: &str) -> bool {
     rest.split_once('=').is_some_and(|(key, value)| KEYS.contains(&key) && words(value))
 }
 
-/// Options of `-f` that load code or write files even without a `=`.
+/// Options of `-f` that load code, or read or write files, even without a `=`.
 fn loads_or_writes(rest: &str) -> bool {
-    [
-        "fplugin",
-        "ftime-",
-        "fpass-plugin",
-        "fdump",
-        "fprofile",
-        "fuse",
-        "fopt-info",
-        "fsave",
-        "fcallgraph",
-        "fmodule",
-        "ftest-coverage",
-        "fstack-usage",
-    ]
-    .iter()
-    .any(|start| rest.starts_with(start))
+    const STARTS: [&str; 4] = ["ftime-", "fuse", "fsave", "fmodule"];
+    const PARTS: [&str; 9] = [
+        "plugin",
+        "profile",
+        "dump",
+        "coverage",
+        "branch-probabilities",
+        "opt-info",
+        "callgraph",
+        "stack-usage",
+        "report",
+    ];
+    STARTS.iter().any(|start| rest.starts_with(start)) || PARTS.iter().any(|part| rest.contains(part))
 }
 
 fn is_word(word: &str) -> bool {
@@ -180,6 +220,11 @@ mod tests {
             "-ox",
             "-x",
             "-mllvm",
+            "-mllvm=-info-output-file=x",
+            "-fcs-profile-generate",
+            "-fmemory-profile",
+            "-fauto-profile",
+            "-fbranch-probabilities",
             "-fuse-ld=./ld",
             "-fprofile-use=x",
             "-fsanitize-ignorelist=x",
@@ -203,6 +248,61 @@ mod tests {
             "-idirafter",
         ] {
             assert!(!is_harmless(flag), "{flag}");
+        }
+    }
+
+    /// What is not counted as C of the pack changes no meaning, also of the options of `-m` that nobody thought of.
+    #[test]
+    fn only_instruction_sets_and_optimisation_are_not_counted() {
+        for flag in [
+            "-O3",
+            "-march=armv8.2-a+fp16",
+            "-mcpu=cortex-m55",
+            "-mtune=native",
+            "-mavx512f",
+            "-mavx2",
+            "-mno-avx512vl",
+            "-mfma",
+            "-mamx-tile",
+            "-mf16c",
+            "-msse4.2",
+            "-mssse3",
+            "-mfpu=neon-vfpv4",
+            "-msve-vector-bits=512",
+            "-mthumb",
+            "-std=c11",
+            "-Wall",
+            "-g",
+        ] {
+            assert!(!changes_meaning(flag), "{flag}");
+        }
+        for flag in [
+            "-mabi=ms",
+            "-mfloat-abi=soft",
+            "-mbig-endian",
+            "-mregparm=3",
+            "-mrtd",
+            "-mfp16-format=alternative",
+            "-masm=intel",
+            "-mfunction-return=thunk-extern",
+            "-mfentry",
+            "-minstrument-return=call",
+            "-mpreferred-stack-boundary=3",
+            "-mgeneral-regs-only",
+            "-mskip-rax-setup",
+            "-mno-sse",
+            "-mno-sse2",
+            "-msseregparm",
+            "-mfpmath=387",
+            "-m32",
+            "-mx32",
+            "-marm-abi",
+            "-munknown",
+            "-Ofast",
+            "-ffast-math",
+            "-DN=4",
+        ] {
+            assert!(changes_meaning(flag), "{flag}");
         }
     }
 
