@@ -227,6 +227,9 @@ pub(crate) struct Add {
     /// Add also what is new in its registry, or a target, without being asked
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Accept that the raw C of a pack that the project has already changes
+    #[arg(long)]
+    pub(crate) accept_raw_c: bool,
 }
 
 #[derive(Clone, Debug, Args)]

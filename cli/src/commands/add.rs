@@ -21,7 +21,7 @@ use crate::commands::remove::edit_failure;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean, nearest};
 use crate::git;
 use crate::install::standing::{self, Ask};
-use crate::install::{self, plan};
+use crate::install::{self, changes, plan};
 use crate::project::Project;
 use crate::project::read;
 use crate::registry::reach::Place;
@@ -51,6 +51,8 @@ pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> 
     let manifest = project.parse(text.clone())?;
     let installed = install::install(settings, terminal, &project, &manifest, true)?;
     newcomers::introduce(settings, terminal, &registry, project.lock.as_ref(), &installed, arguments.yes)?;
+    let new_c = changes::raw_c(project.lock.as_ref(), &installed.plan.lock);
+    changes::accept_raw_c(&new_c, arguments.accept_raw_c)?;
     project.write(&held, Some(&text), Some(&installed.plan.lock.to_string()))?;
     standing::warn(settings, terminal, &project, &installed.plan.lock, Ask::Memory);
     let added: Vec<String> = wanted
@@ -63,6 +65,9 @@ pub(super) fn run(arguments: &Add, settings: &Settings, terminal: &Terminal) -> 
     for skipped in installed.summary.skipped() {
         terminal.detail(&skipped);
     }
+    // What was not asked for may have moved with it.
+    let moved = project.lock.as_ref().map(|before| changes::lines(Some(before), &installed.plan.lock));
+    changes::tell(terminal, &moved.unwrap_or_default());
     terminal.answer(
         || format!("added {}\n\n{}", added.join(", "), installed.summary.text()),
         || {

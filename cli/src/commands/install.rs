@@ -12,7 +12,7 @@ use crate::cache::Cache;
 use crate::commands::ready;
 use crate::failure::{Exit, Failure, Outcome, count};
 use crate::filesystem;
-use crate::install::Installed;
+use crate::install::{Installed, changes};
 use crate::install::settled::Question;
 use crate::install::standing::{self, Ask};
 use crate::install::summary::Summary;
@@ -88,7 +88,10 @@ fn from_bundle(file: &Path, settings: &Settings, terminal: &Terminal) -> Outcome
             .code(codes::LOCK)
             .hint("run it without --locked and look at what changes"));
     }
-    project.write(&held, None, Some(&text))?;
+    let moved = changes::by_the_way(project.lock.as_ref(), &installed.plan.lock)?;
+    if project.write(&held, None, Some(&text))? {
+        changes::tell(terminal, &moved);
+    }
     Ok((installed, proved))
 }
 

@@ -12,7 +12,7 @@ use crate::disk_world::{DiskWorld, Location, WorldPack, pack_id};
 use crate::failure::{Failure, Outcome};
 use crate::install::plan::imports;
 use crate::install::standing::{self, Ask};
-use crate::install::{self, Installed};
+use crate::install::{self, Installed, changes};
 use crate::project::{Project, find_root};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -65,8 +65,10 @@ pub(crate) fn installed(settings: &Settings, terminal: &Terminal) -> Outcome<(Pr
                 project = again;
                 continue;
             }
+            let moved = changes::by_the_way(again.lock.as_ref(), &installed.plan.lock)?;
             if again.write(&held, None, Some(&lock))? {
                 terminal.status("Locked", exo_index::lockfile::LOCK_FILE);
+                changes::tell(terminal, &moved);
             }
         }
         return Ok((project, installed));

@@ -10,7 +10,7 @@ use crate::arguments::Remove;
 use crate::commands::members;
 use crate::commands::new::pack_name;
 use crate::failure::{Exit, Failure, Outcome, did_you_mean};
-use crate::install;
+use crate::install::{self, changes};
 use crate::project::Project;
 use crate::project::read;
 use crate::settings::Settings;
@@ -30,6 +30,7 @@ pub(super) fn run(arguments: &Remove, settings: &Settings, terminal: &Terminal) 
     }
     let manifest = project.parse(text.clone())?;
     let installed = install::install(settings, terminal, &project, &manifest, true)?;
+    changes::by_the_way(project.lock.as_ref(), &installed.plan.lock)?;
     project.write(&held, Some(&text), Some(&installed.plan.lock.to_string()))?;
     let before = project.lock.iter().flat_map(|lock| lock.packs.values());
     let gone: Vec<String> = before

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use exo_compiler::diagnostic::codes;
 use exo_index::calendar;
-use exo_index::lockfile::{LOCK_FILE, LockedSource, Lockfile};
+use exo_index::lockfile::{LOCK_FILE, LockedSource};
 use exo_index::name::PackName;
 use exo_index::version::Version;
 use serde_json::json;
@@ -13,8 +13,9 @@ use crate::arguments::Update;
 use crate::commands::new::pack_name;
 use crate::commands::tree::not_in_project;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::install::changes::NewC;
 use crate::install::standing::{self, Ask};
-use crate::install::{self, plan};
+use crate::install::{self, changes, plan};
 use crate::project::Project;
 use crate::registry::reach::same_registries;
 use crate::settings::Settings;
@@ -52,11 +53,9 @@ pub(super) fn run(arguments: &Update, settings: &Settings, terminal: &Terminal) 
     };
     let lock = &installed.plan.lock;
     same_registries(before.as_ref(), lock)?;
-    let changes = changes(before.as_ref(), lock);
-    let new_c = changed_c(before.as_ref(), lock);
-    if !new_c.is_empty() && !arguments.accept_raw_c {
-        return Err(refuse_new_c(&new_c));
-    }
+    let changes = changes::lines(before.as_ref(), lock);
+    let new_c = changes::raw_c(before.as_ref(), lock);
+    changes::accept_raw_c(&new_c, arguments.accept_raw_c)?;
     project.write(&held, None, Some(&lock.to_string()))?;
     standing::warn(settings, terminal, &project, lock, Ask::Memory);
     terminal.answer(
@@ -65,7 +64,7 @@ pub(super) fn run(arguments: &Update, settings: &Settings, terminal: &Terminal) 
             [] => "everything is at the newest version that Exo.toml allows\n".to_string(),
             some => format!("{}\n\n{}", some.join("\n"), installed.summary.text()),
         },
-        || json!({ "changes": changes, "raw_c": new_c, "installed": installed.summary.json() }),
+        || json!({ "changes": changes, "raw_c": new_c.iter().map(NewC::line).collect::<Vec<_>>(), "installed": installed.summary.json() }),
     );
     Ok(Exit::Done)
 }
@@ -73,8 +72,9 @@ pub(super) fn run(arguments: &Update, settings: &Settings, terminal: &Terminal) 
 /// `exo lock`: settles versions without installing anything.
 pub(super) fn lock(settings: &Settings, terminal: &Terminal) -> Outcome<Exit> {
     let (held, project) = Project::hold(settings, terminal)?;
-    let lock = plan::resolve(settings, terminal, &project, &project.manifest)?;
-    let changes = changes(project.lock.as_ref(), &lock);
+    let mut lock = plan::resolve(settings, terminal, &project, &project.manifest)?;
+    changes::keep_accepted(project.lock.as_ref(), &mut lock);
+    let changes = changes::lines(project.lock.as_ref(), &lock);
     let written = project.write(&held, None, Some(&lock.to_string()))?;
     if written {
         terminal.status("Locked", LOCK_FILE);
@@ -110,52 +110,4 @@ fn moved(arguments: &Update, project: &Project) -> Outcome<BTreeSet<PackName>> {
         moved.insert(name);
     }
     Ok(moved)
-}
-
-/// One line for each pack that is new, gone or at another version.
-fn changes(before: Option<&Lockfile>, after: &Lockfile) -> Vec<String> {
-    let empty = Lockfile::new(after.exo.clone());
-    let before = before.unwrap_or(&empty);
-    let names: BTreeSet<&PackName> = before.packs.keys().chain(after.packs.keys()).collect();
-    let line = |name: &PackName| match (before.packs.get(name), after.packs.get(name)) {
-        (None, Some(new)) => Some(format!("added {name} {}", new.version)),
-        (Some(old), None) => Some(format!("removed {name} {}", old.version)),
-        (Some(old), Some(new)) if old.version != new.version => {
-            Some(format!("{name} {} -> {}", old.version, new.version))
-        }
-        (Some(old), Some(new)) => match (&old.source, &new.source) {
-            (LockedSource::Git { commit: before, .. }, LockedSource::Git { commit: after, .. }) if before != after => {
-                Some(format!("{name} {}: commit {before} -> {after}", new.version))
-            }
-            _ => None,
-        },
-        (None, None) => None,
-    };
-    let exo = (before.exo != after.exo).then(|| format!("exo {} -> {}", before.exo, after.exo));
-    exo.into_iter().chain(names.into_iter().filter_map(line)).collect()
-}
-
-/// Packs whose raw C is not what the lockfile accepted. Raw C is trusted, so a change of it is the user's to accept.
-fn changed_c(before: Option<&Lockfile>, after: &Lockfile) -> Vec<String> {
-    let Some(before) = before else { return Vec::new() };
-    let changed = |name: &PackName| {
-        let (old, new) = (before.packs.get(name)?, after.packs.get(name)?);
-        let text =
-            |digest: Option<exo_index::digest::Blake3>| digest.map_or("none".to_string(), |digest| digest.to_string());
-        (old.raw_c != new.raw_c).then(|| {
-            format!("{name} {} -> {}: raw C {} -> {}", old.version, new.version, text(old.raw_c), text(new.raw_c))
-        })
-    };
-    after.packs.keys().filter_map(changed).collect()
-}
-
-fn refuse_new_c(changed: &[String]) -> Box<Failure> {
-    let mut failure =
-        Failure::refused("the update changes raw C, which is trusted and cannot be proven").code(codes::UNSAFE);
-    for line in changed {
-        failure = failure.note(line.clone());
-    }
-    failure
-        .note(format!("{LOCK_FILE} is as it was"))
-        .hint("read what the new version changed, run `exo test` of that pack, then repeat with --accept-raw-c")
 }

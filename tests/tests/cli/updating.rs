@@ -59,7 +59,7 @@ fn new_raw_c_is_accepted_or_the_update_is_refused() {
     let before = sandbox.state();
     let refused = sandbox.run(&["update"]).exits(1);
     refused.says(&[
-        "the update changes raw C",
+        "raw C changes, which is trusted and cannot be proven",
         "chip 1.0.0 -> 1.1.0: raw C",
         "--accept-raw-c",
         "Exo.lock is as it was",
@@ -70,6 +70,38 @@ fn new_raw_c_is_accepted_or_the_update_is_refused() {
     audit.prints(&["chip  1.1.0         0      1", "0 waived checks and 1 piece of raw C are trusted"]);
     sandbox.run(&["audit", "--deny", "waived,raw-c"]).exits(4).says(&["--deny", "raw-c: chip 1.1.0 (1)"]);
     sandbox.run(&["audit", "--deny", "waived"]).exits(0);
+}
+
+/// Not `exo update` alone moves packs.
+#[test]
+fn no_command_changes_raw_c_without_a_word() {
+    let sandbox = Sandbox::new();
+    let lib = |text: &str| {
+        format!(
+            "@instr(\"{text}\")\ndef set(x: [f32][1]):\n    x[0] = 0.0\n\ntarget = target(name = \"t\", instructions = [set])\n"
+        )
+    };
+    sandbox.pack("chip", "1.0.0", "", &[("src/lib.exo", &lib("*(&{x_data}) = 0;"))]);
+    sandbox.pack("chip", "1.1.0", "", &[("src/lib.exo", &lib("*(&{x_data}) = 0.0f;"))]);
+    sandbox.pack("user", "1.0.0", "[dependencies]\nchip = \"=1.0.0\"\n", &[]);
+    sandbox.pack("user", "1.1.0", "[dependencies]\nchip = \"=1.1.0\"\n", &[]);
+    sandbox.project("[dependencies]\nuser = \"=1.0.0\"\n");
+    sandbox.run(&["install"]).exits(0);
+    let before = sandbox.state();
+    let refused = sandbox.run(&["add", "user@1.1"]).exits(1);
+    refused.says(&["raw C changes", "chip 1.0.0 -> 1.1.0: raw C", "Exo.lock is as it was", "--accept-raw-c"]);
+    assert_eq!(sandbox.state(), before);
+    sandbox.project("[dependencies]\nuser = \"=1.1.0\"\n");
+    for command in ["install", "build", "check"] {
+        let refused = sandbox.run(&[command]).exits(1);
+        refused.says(&["raw C changes", "chip 1.0.0 -> 1.1.0: raw C", "`exo update chip --accept-raw-c`"]);
+    }
+    // Settling versions verifies nothing, and does not make them accepted.
+    sandbox.run(&["lock"]).exits(0).prints(&["chip 1.0.0 -> 1.1.0"]);
+    sandbox.run(&["install"]).exits(1).says(&["raw C changes"]);
+    sandbox.run(&["update", "chip", "--accept-raw-c"]).exits(0);
+    sandbox.run(&["install"]).exits(0);
+    sandbox.run(&["add", "user@=1.0", "--accept-raw-c"]).exits(0).says(&["Updated chip 1.1.0 -> 1.0.0"]);
 }
 
 #[test]
