@@ -34,7 +34,7 @@ pub(crate) const WINDOW_HOURS: u64 = 72;
 const LONGEST_REASON: usize = 500;
 
 /// Who an entry of the audit log names for what is done on the registry's own machine.
-const OPERATOR: &str = "exo-registry";
+pub(crate) const OPERATOR: &str = "exo-registry";
 
 /// A deletion that is asked for.
 #[derive(Debug, Clone, Deserialize)]
