@@ -279,7 +279,9 @@ mod tests {
     async fn a_token_ends_with_its_time() {
         let folder = tempfile::tempdir().unwrap();
         let rows = crate::database::open(None, folder.path()).await.unwrap();
-        crate::accounts::create(&rows, "ada", "correct horse battery".to_owned(), None, false).await.unwrap();
+        let (password, made) = ("correct horse battery".to_owned(), crate::audit::action::Action::Account);
+        let ada = crate::accounts::New { login: "ada", password, administrator: false, made, email: None };
+        crate::accounts::create(&rows, ada).await.unwrap();
         let packs = ["*".to_owned()];
         let grant = Some((&[Right::Yank][..], &packs[..]));
         let mut connection = rows.acquire().await.unwrap();

@@ -4,9 +4,11 @@ use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use sqlx::{AnyPool, Row as _};
 
+use crate::audit::{self, action::Action};
 use crate::chance;
 use crate::database;
 use crate::failure::Failure;
+use crate::mails::addresses::Asked;
 use crate::organisations;
 
 /// The shortest password, in bytes.
@@ -135,16 +137,24 @@ pub(crate) async fn generation(rows: &AnyPool, login: &str) -> Result<Option<i64
     Ok(found.map(|row| row.try_get("generation")).transpose()?)
 }
 
+/// An account that is to be made.
+pub(crate) struct New<'a> {
+    pub(crate) login: &'a str,
+    pub(crate) password: String,
+    pub(crate) administrator: bool,
+    /// How, as the audit log says it.
+    pub(crate) made: Action,
+    /// Where mails go, once that is confirmed.
+    pub(crate) email: Option<Asked>,
+}
+
 /// Makes an account.
 ///
 /// # Errors
 /// See [`Refused`].
 pub(crate) async fn create(
     rows: &AnyPool,
-    login: &str,
-    password: String,
-    email: Option<&str>,
-    administrator: bool,
+    New { login, password, administrator, made, email }: New<'_>,
 ) -> Result<(), Refused> {
     if !is_login(login) {
         return Err(Refused::Login);
@@ -159,17 +169,22 @@ pub(crate) async fn create(
         return Err(Refused::Taken);
     }
     let done = sqlx::query(
-        "INSERT INTO accounts (login, password, email, administrator, disabled, created) VALUES ($1, $2, $3, $4, 0, $5) ON CONFLICT (login) DO NOTHING",
+        "INSERT INTO accounts (login, password, email, administrator, disabled, created) VALUES ($1, $2, '', $3, 0, $4) ON CONFLICT (login) DO NOTHING",
     )
     .bind(login.to_owned())
     .bind(hash)
-    .bind(email.unwrap_or("").to_owned())
     .bind(i64::from(administrator))
     .bind(chance::now()?)
     .execute(&mut *turn)
     .await?;
-    turn.commit().await?;
-    if done.rows_affected() == 1 { Ok(()) } else { Err(Refused::Taken) }
+    if done.rows_affected() == 0 {
+        return Err(Refused::Taken);
+    }
+    audit::note(&mut turn, login, made, login).await?;
+    if let Some(email) = email {
+        email.write(&mut turn, login).await?;
+    }
+    Ok(turn.commit().await?)
 }
 
 /// The generation of an open account whose password this is; `None` for a wrong one. An unknown login takes as long as a wrong password.
@@ -267,5 +282,6 @@ pub(crate) async fn disable(rows: &AnyPool, login: &str) -> Result<(), Failure> 
         )));
     }
     end_tokens(&mut turn, login).await?;
+    audit::note(&mut turn, login, Action::AccountDisable, login).await?;
     Ok(turn.commit().await?)
 }

@@ -40,6 +40,8 @@ pub(crate) fn routes() -> Router<Service> {
         .route("/account/sessions", get(accounts::sessions))
         .route("/account/sessions/{id}", delete(accounts::end_session))
         .route("/account/password", put(accounts::change_password))
+        .route("/account/email", get(accounts::email).put(accounts::change_email))
+        .route("/account/email/confirm", post(accounts::confirm_email))
         .route(
             "/account/second-factor",
             get(second_factor::show).post(second_factor::begin).delete(second_factor::switch_off),

@@ -2,6 +2,9 @@
 //!
 //! Entries are in the order in which they were written, also within a second: their ids begin with the time to a billionth of it.
 
+pub(crate) mod action;
+pub(crate) mod wording;
+
 use std::collections::BTreeSet;
 
 use exo_index::name::PackName;
@@ -9,11 +12,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sqlx::{AnyConnection, Row as _};
 
+use action::{About, Action};
+
 use crate::access::{Caller, Right};
 use crate::chance;
 use crate::deletion;
 use crate::error::ApiError;
 use crate::failure::Failure;
+use crate::mails::audience::Audience;
+use crate::mails::outbox;
 use crate::membership;
 use crate::organisations;
 use crate::publish::admission;
@@ -21,6 +28,9 @@ use crate::publish::declaration::{Declared, Publish};
 use crate::request;
 use crate::service::Service;
 use crate::stewardship;
+
+/// Who an entry names for what is done on the registry's own machine, and not to an account.
+pub(crate) const OPERATOR: &str = "exo-registry";
 
 /// Entries that are listed at once, at most.
 const LISTED: i64 = 1000;
@@ -69,7 +79,7 @@ pub(crate) struct Part {
 #[derive(Debug, Clone)]
 pub(crate) struct Entry<'a> {
     login: &'a str,
-    action: &'a str,
+    action: Action,
     subject: &'a str,
     version: String,
     detail: String,
@@ -77,7 +87,7 @@ pub(crate) struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     /// That an account did something to a pack, an organisation, an account or a token.
-    pub(crate) fn new(login: &'a str, action: &'a str, subject: &'a str) -> Self {
+    pub(crate) fn new(login: &'a str, action: Action, subject: &'a str) -> Self {
         Self { login, action, subject, version: String::new(), detail: String::new() }
     }
 
@@ -91,24 +101,34 @@ impl<'a> Entry<'a> {
         Self { detail: detail.into(), ..self }
     }
 
-    /// Writes it down.
+    /// What is done.
+    pub(crate) const fn action(&self) -> Action {
+        self.action
+    }
+
+    /// Writes it down, and puts what is told of it by mail into the outbox: the one is there exactly when the other is. Gives its id.
     ///
     /// # Errors
     /// The database cannot be written.
-    pub(crate) async fn write(self, rows: &mut AnyConnection) -> Result<(), Failure> {
+    pub(crate) async fn write(self, rows: &mut AnyConnection) -> Result<String, Failure> {
+        let (id, at) = (chance::id_in_order()?, chance::now()?);
+        let audience = Audience::of(self.action, self.login, self.subject, &self.detail);
         sqlx::query("INSERT INTO audit (id, at, login, action, subject, token, address, version, detail) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
-            .bind(chance::id_in_order()?)
-            .bind(chance::now()?)
+            .bind(id.clone())
+            .bind(at)
             .bind(self.login.to_owned())
-            .bind(self.action.to_owned())
+            .bind(self.action.word())
             .bind(self.subject.to_owned())
             .bind(request::token())
             .bind(request::address())
             .bind(self.version)
-            .bind(self.detail)
-            .execute(rows)
+            .bind(self.detail.clone())
+            .execute(&mut *rows)
             .await?;
-        Ok(())
+        if let Some(audience) = audience {
+            outbox::put(rows, &id, at, &audience).await?;
+        }
+        Ok(id)
     }
 }
 
@@ -116,32 +136,47 @@ impl<'a> Entry<'a> {
 ///
 /// # Errors
 /// The database cannot be written.
-pub(crate) async fn note(rows: &mut AnyConnection, login: &str, action: &str, subject: &str) -> Result<(), Failure> {
-    Entry::new(login, action, subject).write(rows).await
+pub(crate) async fn note(rows: &mut AnyConnection, login: &str, action: Action, subject: &str) -> Result<(), Failure> {
+    Entry::new(login, action, subject).write(rows).await.map(drop)
 }
 
 /// Writes down what came of a pack of a publish, with the token and the address that began the publish: the worker answers no request.
+/// Publishing is what is done most, so the same statement says whether there is anybody to tell.
 ///
 /// # Errors
 /// The database cannot be written.
 pub(crate) async fn note_publish(
     rows: &mut AnyConnection,
     publish: &Publish,
-    action: &str,
+    action: Action,
     pack: &Declared,
     detail: &str,
 ) -> Result<(), Failure> {
-    sqlx::query("INSERT INTO audit (id, at, login, action, subject, token, address, version, detail) SELECT $1, CAST($2 AS BIGINT), login, $3, $4, token, address, $5, $6 FROM publishes WHERE id = $7")
-        .bind(chance::id_in_order()?)
-        .bind(chance::now()?)
-        .bind(action.to_owned())
-        .bind(pack.name.as_str().to_owned())
+    let (id, at, name) = (chance::id_in_order()?, chance::now()?, pack.name.as_str());
+    let audience = Audience::of(action, &publish.login, name, detail);
+    let told =
+        audience.as_ref().map_or("0".to_owned(), |audience| format!("(SELECT COUNT(*) {})", audience.accounts(8)));
+    let statement = format!(
+        "INSERT INTO audit (id, at, login, action, subject, token, address, version, detail) SELECT $1, CAST($2 AS BIGINT), login, $3, $4, \
+         token, address, $5, $6 FROM publishes WHERE id = $7 RETURNING {told} AS told"
+    );
+    let mut query = sqlx::query(sqlx::AssertSqlSafe(statement))
+        .bind(id.clone())
+        .bind(at)
+        .bind(action.word())
+        .bind(name.to_owned())
         .bind(pack.version.to_string())
         .bind(detail.to_owned())
-        .bind(publish.id.clone())
-        .execute(rows)
-        .await?;
-    Ok(())
+        .bind(publish.id.clone());
+    for name in audience.iter().flat_map(Audience::names) {
+        query = query.bind(name.to_owned());
+    }
+    let written = query.fetch_optional(&mut *rows).await?;
+    let told: i64 = written.map_or(Ok(0), |row| row.try_get("told"))?;
+    match audience {
+        Some(audience) if told > 0 => outbox::put(rows, &id, at, &audience).await,
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Writes down that a publish was refused, for each of its packs, with the kinds of the reasons against it.
@@ -161,7 +196,7 @@ pub(crate) async fn note_refused(
             reasons.iter().filter(|reason| reason.get("pack").and_then(Value::as_str) == Some(pack.name.as_str()));
         let kinds: BTreeSet<&str> = of_it.filter_map(|reason| reason.get("code")?.as_str()).collect();
         let kinds: Vec<&str> = kinds.into_iter().collect();
-        note_publish(rows, publish, "publish-refused", pack, &kinds.join(", ")).await?;
+        note_publish(rows, publish, Action::PublishRefused, pack, &kinds.join(", ")).await?;
     }
     Ok(())
 }
@@ -185,6 +220,22 @@ pub(crate) struct Read {
 }
 
 impl Read {
+    /// An entry of an action on `neon`.
+    #[cfg(test)]
+    pub(crate) fn example(action: &str) -> Self {
+        Self {
+            id: "1".to_owned(),
+            at: 0,
+            login: "ada".to_owned(),
+            action: action.to_owned(),
+            subject: "neon".to_owned(),
+            version: None,
+            detail: None,
+            token: Some("0123456789abcdef".to_owned()),
+            address: None,
+        }
+    }
+
     fn of(row: &sqlx::any::AnyRow) -> Result<Self, Failure> {
         let said =
             |column: &str| Ok::<_, Failure>(Some(row.try_get::<String, _>(column)?).filter(|text| !text.is_empty()));
@@ -202,16 +253,11 @@ impl Read {
     }
 }
 
-/// Words of what is done to accounts and tokens, whose names packs and organisations may have too.
-const OF_ACCOUNTS: &str = "account account-add account-disable login login-refused logout password recovery-code-used recovery-codes \
-                           second-factor-off second-factor-on password-reset session-end second-factor-refused second-factor-reset token token-end report report-close";
-
-/// Words of what is done to organisations, whose names packs may have too: the owners of one are not those of the other.
-const OF_ORGANISATIONS: &str = "organisation member-add member-remove verify unverify";
-
-/// Words as SQL lists them.
-fn listed(words: &str) -> String {
-    words.split(' ').map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ")
+/// The words of all that is done to some kind of thing, as SQL lists them. Packs, organisations, accounts and tokens may have one name, and
+/// those who read of the one do not read of the others.
+fn listed(about: impl Fn(About) -> bool) -> String {
+    let of_it = Action::ALL.iter().filter(|action| about(action.about()));
+    of_it.map(|action| format!("'{}'", action.word())).collect::<Vec<_>>().join(", ")
 }
 
 /// The part of a list that is asked for: entries with a word in a column, as far as a condition on the actions goes.
@@ -233,6 +279,16 @@ async fn listed_by(
     events.truncate(kept);
     let next = events.last().filter(|_| goes_on).map(|last| format!("{}-{}", last.at, last.id));
     Ok(Part { events, next })
+}
+
+/// The entry of an id.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn find(rows: &mut AnyConnection, id: &str) -> Result<Option<Read>, Failure> {
+    let found =
+        sqlx::query("SELECT id, at, login, action, subject, version, detail, token, address FROM audit WHERE id = $1");
+    found.bind(id.to_owned()).fetch_optional(rows).await?.as_ref().map(Read::of).transpose()
 }
 
 /// What was done to something that is not an account, as far as a condition on the actions goes. What bears the same name without being
@@ -265,7 +321,7 @@ pub(crate) async fn of_pack(
         }
         Ok(()) | Err(_) => {}
     }
-    let others = listed(&format!("{OF_ACCOUNTS} {OF_ORGANISATIONS}"));
+    let others = listed(|about| about != About::Pack);
     of_subject(&mut rows, name.as_str(), &format!("NOT IN ({others})"), asked).await
 }
 
@@ -287,7 +343,7 @@ pub(crate) async fn of_organisation(
     if !caller.administrator && organisations::role(&mut rows, name, &caller.login).await?.is_none() {
         return Err(ApiError::forbidden(format!("`{}` is no member of the organisation `{name}`", caller.login)));
     }
-    of_subject(&mut rows, name, &format!("IN ({})", listed(OF_ORGANISATIONS)), asked).await
+    of_subject(&mut rows, name, &format!("IN ({})", listed(|about| about == About::Organisation)), asked).await
 }
 
 /// What the caller's account did, and what was done to it.

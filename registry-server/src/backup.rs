@@ -30,9 +30,19 @@ const FORMAT: u32 = 1;
 /// The list of what a backup holds; written last, so that a backup that was cut short is none.
 const CONTENTS: &str = "backup.json";
 
-/// Tables of work under way and of counts that are soon over, and the one that says what the others look like.
-const PASSING: [&str; 7] =
-    ["publishes", "publish_packs", "checking_turns", "limits", "leases", "unsettled", "schema_version"];
+/// Tables of work under way and of counts that are soon over, and the one that says what the others look like. Mails that wait are sent by the
+/// registry that the backup is of.
+const PASSING: [&str; 9] = [
+    "publishes",
+    "publish_packs",
+    "checking_turns",
+    "limits",
+    "leases",
+    "unsettled",
+    "outbox",
+    "email_confirmations",
+    "schema_version",
+];
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -19,11 +19,12 @@ pub(crate) async fn conclude(
     service: &Service,
     turn: Rows,
     packs: &[PackName],
-    (action, entry): (&str, Entry<'_>),
+    entry: Entry<'_>,
     event: Event,
 ) -> Result<(), ApiError> {
+    let action = entry.action();
     write(&service.registry, turn, packs, entry, event).await?;
-    service.count(action);
+    service.count(action.word());
     Ok(())
 }
 

@@ -83,6 +83,25 @@ pub(crate) struct Serve {
     /// Believe the last address of `X-Forwarded-For`, which limits count by; only behind a proxy that sets it
     #[arg(long, env = "EXO_REGISTRY_BEHIND_PROXY")]
     pub(crate) behind_proxy: bool,
+    /// Where people reach the pages, as links in mails have it; https:// and the registry's name when left out
+    #[arg(long, env = "EXO_REGISTRY_URL", value_parser = page_address)]
+    pub(crate) url: Option<String>,
+    /// The mail server: `smtps://USER:PASSWORD@HOST`, or `smtp://…` with `?tls=required`; mails are files in `outbox/` of the directory when left out
+    // The URL may hold a password, which no help text repeats.
+    #[arg(long, env = "EXO_REGISTRY_SMTP", hide_env_values = true, value_name = "URL", requires = "mail_from")]
+    pub(crate) smtp: Option<String>,
+    /// The address that mails come from: `packs@example.org` or `Packs <packs@example.org>`
+    #[arg(long, env = "EXO_REGISTRY_MAIL_FROM", value_name = "ADDRESS")]
+    pub(crate) mail_from: Option<String>,
+}
+
+/// Reads the address of the pages.
+fn page_address(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    match rest {
+        Some(rest) if !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(text.to_owned()),
+        Some(_) | None => Err("an address begins with https:// or http://, as in https://packs.example.org".to_owned()),
+    }
 }
 
 /// What to look at.

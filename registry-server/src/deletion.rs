@@ -14,7 +14,8 @@ use serde::Deserialize;
 use sqlx::{AnyConnection, Row as _};
 
 use crate::access::{Caller, Right};
-use crate::audit::Entry;
+use crate::audit::action::Action;
+use crate::audit::{Entry, OPERATOR};
 use crate::chance::{self, unsigned};
 use crate::changes;
 use crate::database::{self, Rows};
@@ -32,9 +33,6 @@ pub(crate) const WINDOW_HOURS: u64 = 72;
 
 /// The longest reason, in bytes.
 const LONGEST_REASON: usize = 500;
-
-/// Who an entry of the audit log names for what is done on the registry's own machine.
-pub(crate) const OPERATOR: &str = "exo-registry";
 
 /// A deletion that is asked for.
 #[derive(Debug, Clone, Deserialize)]
@@ -234,7 +232,7 @@ async fn erase(
     }
     let shared = sqlx::query("SELECT name FROM versions WHERE archive = $1").bind(entry.archive.to_string());
     let shared = shared.fetch_optional(&mut *turn).await?.is_some();
-    let note = Entry::new(login, "delete", name.as_str()).version(&version).detail(reason);
+    let note = Entry::new(login, Action::Delete, name.as_str()).version(&version).detail(reason);
     let event = Event::Delete { name: name.clone(), version: entry.version.clone() };
     changes::write(registry, turn, std::slice::from_ref(name), note, event).await?;
     if !shared {

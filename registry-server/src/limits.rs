@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Tokens,
     Advisories,
     Reports,
+    /// Addresses that mails go to.
+    Addresses,
 }
 
 impl Kind {
@@ -45,6 +47,7 @@ impl Kind {
             Self::Tokens => "tokens",
             Self::Advisories => "advisory",
             Self::Reports => "report",
+            Self::Addresses => "address",
         }
     }
 
@@ -55,7 +58,7 @@ impl Kind {
             Self::Owners | Self::Organisations => 60,
             Self::Tokens => 30,
             Self::Advisories => 20,
-            Self::Reports => 5,
+            Self::Reports | Self::Addresses => 5,
         }
     }
 }

@@ -29,6 +29,7 @@ mod keys;
 mod leases;
 mod limits;
 mod lost_rows;
+mod mails;
 mod membership;
 mod metrics;
 mod mirror;

@@ -9,6 +9,7 @@ use sqlx::Row as _;
 use crate::access::{self, Caller};
 use crate::accounts::is_login;
 use crate::audit::Entry;
+use crate::audit::action::Action;
 use crate::chance;
 use crate::changes;
 use crate::database::{self, Rows};
@@ -35,10 +36,10 @@ async fn conclude(
     caller: &Caller,
     name: &str,
     packs: &[PackName],
-    (action, event): (&str, Event),
+    (action, event): (Action, Event),
 ) -> Result<(), ApiError> {
     let entry = stewardship::told(Entry::new(&caller.login, action, name), &event);
-    changes::conclude(service, turn, packs, (action, entry), event).await
+    changes::conclude(service, turn, packs, entry, event).await
 }
 
 /// Makes an organisation, of which the caller is the first owner.
@@ -76,7 +77,7 @@ pub(crate) async fn create(service: &Service, caller: &Caller, name: &str) -> Re
         .await?;
     organisations::set(&mut turn, name, &caller.login, Role::Owner).await?;
     let event = Event::Organisation { name: name.to_owned(), change: OrganisationChange::Created };
-    conclude(service, turn, caller, name, &[], ("organisation", event)).await
+    conclude(service, turn, caller, name, &[], (Action::Organisation, event)).await
 }
 
 /// Whether somebody may say who is a member.
@@ -144,7 +145,7 @@ pub(crate) async fn set(
     organisations::set(&mut turn, name, login, role).await?;
     must_have_owner(&mut turn, name).await?;
     let event = Event::Member { organisation: name.to_owned(), login: login.to_owned(), role: Some(role) };
-    conclude(service, turn, caller, name, &[], ("member-add", event)).await
+    conclude(service, turn, caller, name, &[], (Action::MemberAdd, event)).await
 }
 
 /// Takes membership from somebody.
@@ -168,7 +169,7 @@ pub(crate) async fn remove(service: &Service, caller: &Caller, name: &str, login
     }
     must_have_owner(&mut turn, name).await?;
     let event = Event::Member { organisation: name.to_owned(), login: login.to_owned(), role: None };
-    conclude(service, turn, caller, name, &[], ("member-remove", event)).await
+    conclude(service, turn, caller, name, &[], (Action::MemberRemove, event)).await
 }
 
 /// Says that the registry knows who an organisation is, or takes that back; its packs say so too.
@@ -192,8 +193,8 @@ pub(crate) async fn verify(service: &Service, caller: &Caller, name: &str, verif
     sqlx::query(statement).bind(name.to_owned()).bind(chance::now()?).execute(&mut *turn).await?;
     let packs = mark_packs(&mut turn, name, verified).await?;
     let (action, change) = match verified {
-        true => ("verify", OrganisationChange::Verified),
-        false => ("unverify", OrganisationChange::Unverified),
+        true => (Action::Verify, OrganisationChange::Verified),
+        false => (Action::Unverify, OrganisationChange::Unverified),
     };
     let event = Event::Organisation { name: name.to_owned(), change };
     conclude(service, turn, caller, name, &packs, (action, event)).await

@@ -10,6 +10,7 @@ use sqlx::Row as _;
 
 use crate::chance;
 use crate::failure::Failure;
+use crate::mails::outbox::{self, Standing};
 use crate::service::Service;
 
 /// How long requests took, by method and kind of status.
@@ -53,13 +54,16 @@ pub(crate) async fn standing(service: &Service) -> String {
             i64::try_from(pool.num_idle()).unwrap_or(i64::MAX),
         ),
     ];
-    if let Ok((waiting, renewal)) = rows {
+    if let Ok((waiting, renewal, mails)) = rows {
         gauges.push(("exo_registry_publishes_waiting", "Publishes that are checked or wait for it", waiting));
         gauges.push((
             "exo_registry_pointer_renewal_seconds",
             "Until the pointer is signed anew; below zero that is overdue, and clients refuse it after half a week more",
             renewal,
         ));
+        gauges.push(("exo_registry_mails_waiting", "Mails that are not sent yet", mails.waiting));
+        let age = mails.since.map_or(Ok(0), |since| Ok::<_, Failure>((chance::now()? - since).max(0)));
+        gauges.push(("exo_registry_mails_waiting_seconds", "Since when the first of them waits", age.unwrap_or(0)));
     }
     let mut text = String::new();
     for (name, help, value) in gauges {
@@ -69,12 +73,13 @@ pub(crate) async fn standing(service: &Service) -> String {
     text
 }
 
-/// How many publishes wait, and in how many seconds the pointer is signed anew.
-async fn rows(service: &Service) -> Result<(i64, i64), Failure> {
+/// How many publishes wait, in how many seconds the pointer is signed anew, and how the outbox stands.
+async fn rows(service: &Service) -> Result<(i64, i64, Standing), Failure> {
     let row = sqlx::query(
         "SELECT renew_at, (SELECT COUNT(*) FROM publishes WHERE state = 'checking') AS waiting FROM state WHERE id = 1",
     )
     .fetch_one(&service.registry.rows)
     .await?;
-    Ok((row.try_get("waiting")?, row.try_get::<i64, _>("renew_at")? - chance::now()?))
+    let mails = outbox::standing(&service.registry.rows).await?;
+    Ok((row.try_get("waiting")?, row.try_get::<i64, _>("renew_at")? - chance::now()?, mails))
 }

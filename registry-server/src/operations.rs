@@ -22,6 +22,7 @@ use sqlx::Row as _;
 use crate::access;
 use crate::accounts::{self, Refused};
 use crate::audit;
+use crate::audit::action::Action;
 use crate::chance;
 use crate::compatibility::Checker;
 use crate::configuration::{Doctor, Export, Init, Place, Purge, User};
@@ -30,6 +31,8 @@ use crate::deletion;
 use crate::failure::{Failure, counted};
 use crate::index;
 use crate::lost_rows;
+use crate::mails::outbox::{self, Standing};
+use crate::pages::format::rfc3339;
 use crate::quarantine;
 use crate::registry::Registry;
 use crate::second_factor;
@@ -56,8 +59,7 @@ pub(crate) async fn user(command: &User) -> Result<(), Failure> {
         User::ResetPassword { place, login, tokens } => reset_password(place, login, *tokens).await,
         User::Disable { place, login } => {
             let registry = Registry::open(place, None).await?;
-            accounts::disable(&registry.rows, login).await?;
-            audit::note(&mut *registry.rows.acquire().await?, login, "account-disable", login).await
+            accounts::disable(&registry.rows, login).await
         }
     }
 }
@@ -65,13 +67,13 @@ pub(crate) async fn user(command: &User) -> Result<(), Failure> {
 async fn add(place: &Place, login: &str, administrator: bool) -> Result<(), Failure> {
     let registry = Registry::open(place, None).await?;
     let password = typed_password()?;
-    accounts::create(&registry.rows, login, password, None, administrator).await.map_err(|refused| match refused {
+    let account = accounts::New { login, password, administrator, made: Action::AccountAdd, email: None };
+    accounts::create(&registry.rows, account).await.map_err(|refused| match refused {
         Refused::Login => Failure::new(format!("`{login}` is no login: 2 to 39 of a-z, 0-9 and `-`")),
         Refused::Password => bad_password(),
         Refused::Taken => Failure::new(format!("the login `{login}` is taken")),
         Refused::Failed(failure) => failure,
     })?;
-    audit::note(&mut *registry.rows.acquire().await?, login, "account-add", login).await?;
     say!("made the account `{login}`");
     Ok(())
 }
@@ -103,7 +105,7 @@ async fn reset_password(place: &Place, login: &str, tokens: bool) -> Result<(), 
     if tokens {
         accounts::end_tokens(&mut turn, login).await?;
     }
-    audit::note(&mut turn, login, "password-reset", login).await?;
+    audit::note(&mut turn, login, Action::PasswordReset, login).await?;
     turn.commit().await?;
     say!("`{login}` has another password, and is signed out everywhere");
     Ok(())
@@ -190,6 +192,7 @@ pub(crate) async fn doctor(arguments: &Doctor) -> Result<(), Failure> {
     let exo = checking_program(arguments.exo.as_ref())?;
     let checker = Checker::of(&exo).await?;
     say!("checker: ok (exo {}, {})", checker.exo, checker.solver);
+    tell_mails(&registry).await?;
     say!(
         "pointer: version {}, log of {}, expires in {}",
         pointer.version,
@@ -199,6 +202,22 @@ pub(crate) async fn doctor(arguments: &Doctor) -> Result<(), Failure> {
         },
         Span(pointer.expires.saturating_sub(chance::unsigned(chance::now()?)))
     );
+    Ok(())
+}
+
+/// Tells which mails wait. That a mail server is away is for it to mend, and the registry serves meanwhile.
+async fn tell_mails(registry: &Registry) -> Result<(), Failure> {
+    let Standing { waiting, since, failure } = outbox::standing(&registry.rows).await?;
+    let Some(since) = since else {
+        say!("mails: none waits");
+        return Ok(());
+    };
+    let count = counted(usize::try_from(waiting).unwrap_or(usize::MAX), "mail");
+    let verb = if waiting == 1 { "waits" } else { "wait" };
+    match failure {
+        Some(why) => say!("mails: {count} {verb}, since {}; the last failure: {why}", rfc3339(since)),
+        None => say!("mails: {count} {verb}, since {}", rfc3339(since)),
+    }
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! The web pages: rendered on the server, complete without script, safe against what packs say of themselves.
 
 mod account;
+mod confirmation;
 mod entrance;
 mod events;
 pub(crate) mod format;
@@ -78,6 +79,8 @@ pub(crate) fn routes(service: &Service) -> Router<Service> {
         .route("/account/security", get(security::show))
         .route("/account/sessions/end", post(security::end_session))
         .route("/account/password", post(security::change_password))
+        .route("/account/email", post(security::change_email))
+        .route("/account/confirm", get(confirmation::show).post(confirmation::confirm))
         .route("/account/second-factor", post(security::begin))
         .route("/account/second-factor/confirm", post(security::confirm))
         .route("/account/second-factor/codes", post(security::new_recovery_codes))

@@ -12,6 +12,7 @@ use crate::chance;
 use crate::deletion::{self, Left};
 use crate::failure::Failure;
 use crate::leases;
+use crate::mails::addresses::LINK_LIFE;
 use crate::publish::worker;
 use crate::service::Service;
 
@@ -56,7 +57,7 @@ struct Kind {
 }
 
 /// All kinds.
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind {
         name: "counts",
         before: |now| now / 60 - COUNTED,
@@ -71,6 +72,11 @@ const KINDS: [Kind; 6] = [
         name: "one-time codes",
         before: |now| now,
         statement: "DELETE FROM setup_codes WHERE hash IN (SELECT hash FROM setup_codes WHERE expires < $1 LIMIT $2)",
+    },
+    Kind {
+        name: "links that confirm addresses",
+        before: |now| now - LINK_LIFE,
+        statement: "DELETE FROM email_confirmations WHERE hash IN (SELECT hash FROM email_confirmations WHERE at < $1 LIMIT $2)",
     },
     Kind {
         name: "unconfirmed second factors",
@@ -174,6 +180,8 @@ mod tests {
             run(&rows, format!("INSERT INTO limits VALUES ('{name}', {}, 1)", at / 60)).await;
             run(&rows, format!("INSERT INTO tokens (id, hash, login, name, session, rights, packs, created, expires) VALUES ('{name}', '{name}', 'ada', 't', 0, '', '', 0, {at})")).await;
             run(&rows, format!("INSERT INTO setup_codes VALUES ('{name}', 1, {})", at + 3600)).await;
+            run(&rows, format!("INSERT INTO email_confirmations VALUES ('{name}', 'ada', 'ada@example.org', {at}, 0)"))
+                .await;
             run(&rows, format!("INSERT INTO second_factors VALUES ('{name}', '', 0, 0, 0, 0, {at})")).await;
             run(&rows, format!("INSERT INTO second_factors VALUES ('{name}-on', '', 1, 0, 0, 0, {at})")).await;
             run(&rows, format!("INSERT INTO audit (id, at, login, action, subject) VALUES ('{name}', {at}, 'ada', 'publish', 'base')")).await;
@@ -193,6 +201,7 @@ mod tests {
             ("limits", 1),
             ("tokens", 1),
             ("setup_codes", 1),
+            ("email_confirmations", 1),
             ("second_factors", 3),
             ("publishes", 5),
             ("publish_packs", 5),

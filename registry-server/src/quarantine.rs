@@ -11,6 +11,7 @@ use exo_index::visible::is_line;
 use sqlx::Row as _;
 
 use crate::access::Caller;
+use crate::audit::action::Action;
 use crate::database;
 use crate::error::ApiError;
 use crate::failure::Failure;
@@ -54,8 +55,8 @@ pub(crate) async fn set(
         return Ok(());
     }
     let (action, event) = match &quarantined {
-        Some(_) => ("quarantine", Event::Quarantine { name: name.clone(), version: version.clone() }),
-        None => ("release", Event::Release { name: name.clone(), version: version.clone() }),
+        Some(_) => (Action::Quarantine, Event::Quarantine { name: name.clone(), version: version.clone() }),
+        None => (Action::Release, Event::Release { name: name.clone(), version: version.clone() }),
     };
     entry.quarantined = quarantined;
     stewardship::set_version_entry(&mut turn, name, &entry).await?;

@@ -4,10 +4,11 @@ use exo_index::name::PackName;
 use exo_index::version::Version;
 use exo_index::visible::is_visible;
 use serde::{Deserialize, Serialize};
-use sqlx::{AnyConnection, Row as _};
+use sqlx::{Acquire as _, AnyConnection, Row as _};
 
 use crate::access::Caller;
-use crate::audit;
+use crate::audit::action::Action;
+use crate::audit::{self, Entry};
 use crate::chance;
 use crate::deletion;
 use crate::error::ApiError;
@@ -106,6 +107,7 @@ pub(crate) async fn make(
             .hint("the administrators have to look at them first"));
     }
     let id = chance::id()?;
+    let mut rows = rows.begin().await?;
     sqlx::query("INSERT INTO reports (id, name, version, login, kind, text, at, closed_by) VALUES ($1, $2, $3, $4, $5, $6, $7, '')")
         .bind(id.clone())
         .bind(name.as_str().to_owned())
@@ -117,7 +119,8 @@ pub(crate) async fn make(
         .execute(&mut *rows)
         .await?;
     // Under the report's own id: owners of the pack read what is noted of the pack, and need not know who reported it.
-    audit::note(&mut rows, &caller.login, "report", &id).await?;
+    Entry::new(&caller.login, Action::Report, &id).detail(name.as_str()).write(&mut rows).await?;
+    rows.commit().await?;
     service.count("report");
     tracing::warn!(pack = %name, report = %id, "a pack was reported");
     Ok(id)
@@ -165,6 +168,7 @@ pub(crate) async fn open(rows: &mut AnyConnection) -> Result<i64, ApiError> {
 /// The caller is no administrator, or there is no such open report.
 pub(crate) async fn close(rows: &mut AnyConnection, caller: &Caller, id: &str) -> Result<(), ApiError> {
     caller.must_administer(None)?;
+    let mut rows = rows.begin().await?;
     let done = sqlx::query("UPDATE reports SET closed_by = $1 WHERE id = $2 AND closed_by = ''")
         .bind(caller.login.clone())
         .bind(id.to_owned())
@@ -173,6 +177,6 @@ pub(crate) async fn close(rows: &mut AnyConnection, caller: &Caller, id: &str) -
     if done.rows_affected() == 0 {
         return Err(ApiError::absent("there is no such open report", "`/api/v1/reports` lists those that are open"));
     }
-    audit::note(rows, &caller.login, "report-close", id).await?;
-    Ok(())
+    audit::note(&mut rows, &caller.login, Action::ReportClose, id).await?;
+    Ok(rows.commit().await?)
 }

@@ -4,18 +4,15 @@ use exo_index::registry::keys::PublicKey;
 use exo_index::registry::layout;
 use exo_index::registry::root::Root;
 
-use crate::audit::Entry;
+use crate::audit::action::Action;
+use crate::audit::{Entry, OPERATOR};
 use crate::chance;
 use crate::configuration::RotateKeys;
 use crate::database;
-use crate::deletion::OPERATOR;
 use crate::failure::Failure;
 use crate::index::{self, Change};
 use crate::keys::{Keys, ROOT_LIFE};
 use crate::registry::Registry;
-
-/// What the audit log says that this is done to; the word is kept from packs.
-const SUBJECT: &str = "registry";
 
 /// Makes new keys.
 ///
@@ -53,12 +50,10 @@ pub(crate) async fn rotate(arguments: &RotateKeys) -> Result<(), Failure> {
         .bind(chance::signed(root.version))
         .execute(&mut *turn)
         .await?;
+    let entry = Entry::new(OPERATOR, Action::RotateKeys, &registry.origin).detail(format!("root {}", root.version));
+    entry.write(&mut turn).await?;
     let rotated = Registry { keys: next, root: root.version, ..registry.clone() };
     index::write(&rotated, &mut turn, Change::default(), now).await?;
-    let which = if arguments.root { "root, index and verdicts" } else { "index and verdicts" };
-    let entry =
-        Entry::new(OPERATOR, "rotate-keys", SUBJECT).detail(format!("root {}: new keys of {which}", root.version));
-    entry.write(&mut turn).await?;
     turn.commit().await?;
     Keys::take_over(&registry.data)?;
     index::show_latest(&rotated).await?;

@@ -1,6 +1,6 @@
 CREATE TABLE IF NOT EXISTS schema_version (id BIGINT PRIMARY KEY, version BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS state (id BIGINT PRIMARY KEY, turns BIGINT NOT NULL, origin TEXT NOT NULL, root BIGINT NOT NULL, log_size BIGINT NOT NULL, log_root TEXT NOT NULL, snapshot TEXT NOT NULL, pointer BIGINT NOT NULL, note TEXT NOT NULL, renew_at BIGINT NOT NULL);
-CREATE TABLE IF NOT EXISTS accounts (login TEXT PRIMARY KEY, password TEXT NOT NULL, email TEXT, administrator BIGINT NOT NULL, disabled BIGINT NOT NULL, created BIGINT NOT NULL, generation BIGINT NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS accounts (login TEXT PRIMARY KEY, password TEXT NOT NULL, email TEXT, administrator BIGINT NOT NULL, disabled BIGINT NOT NULL, created BIGINT NOT NULL, generation BIGINT NOT NULL DEFAULT 0, confirmed_email TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS setup_codes (hash TEXT PRIMARY KEY, administrator BIGINT NOT NULL, expires BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, login TEXT NOT NULL, name TEXT NOT NULL, session BIGINT NOT NULL, rights TEXT NOT NULL, packs TEXT NOT NULL, created BIGINT NOT NULL, expires BIGINT NOT NULL, wrong_codes BIGINT NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS sealing (id BIGINT PRIMARY KEY, fingerprint TEXT NOT NULL);
@@ -32,6 +32,9 @@ CREATE INDEX IF NOT EXISTS audit_by_subject ON audit (subject);
 CREATE INDEX IF NOT EXISTS audit_by_login ON audit (login);
 CREATE INDEX IF NOT EXISTS audit_by_subject_in_order ON audit (subject, at, id);
 CREATE INDEX IF NOT EXISTS audit_by_login_in_order ON audit (login, at, id);
+CREATE TABLE IF NOT EXISTS outbox (entry TEXT NOT NULL, address TEXT NOT NULL, login TEXT NOT NULL, at BIGINT NOT NULL, due BIGINT NOT NULL, tries BIGINT NOT NULL, failure TEXT NOT NULL, secret TEXT NOT NULL, PRIMARY KEY (entry, address));
+CREATE INDEX IF NOT EXISTS outbox_by_turn ON outbox (due);
+CREATE TABLE IF NOT EXISTS email_confirmations (hash TEXT PRIMARY KEY, login TEXT NOT NULL, email TEXT NOT NULL, at BIGINT NOT NULL, expires BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS publishes (id TEXT PRIMARY KEY, login TEXT NOT NULL, dry_run BIGINT NOT NULL, state TEXT NOT NULL, created BIGINT NOT NULL, lease BIGINT NOT NULL, result TEXT NOT NULL, token TEXT NOT NULL DEFAULT '', address TEXT NOT NULL DEFAULT '');
 CREATE INDEX IF NOT EXISTS publishes_by_state ON publishes (state);
 CREATE TABLE IF NOT EXISTS checking_turns (login TEXT PRIMARY KEY, turn BIGINT NOT NULL);

@@ -9,6 +9,7 @@ use totp_rs::{Builder, Secret, Totp};
 use crate::access::{Caller, SESSION_LIFE};
 use crate::accounts;
 use crate::audit;
+use crate::audit::action::Action;
 use crate::chance;
 use crate::database;
 use crate::error::ApiError;
@@ -166,7 +167,7 @@ pub(crate) async fn confirm(service: &Service, caller: &Caller, code: &str) -> R
     }
     let codes = renew_codes(&mut turn, login).await?;
     accounts::renew(&mut turn, login, &caller.token).await?;
-    audit::note(&mut turn, login, "second-factor-on", login).await?;
+    audit::note(&mut turn, login, Action::SecondFactorOn, login).await?;
     turn.commit().await?;
     forgive(registry, caller).await?;
     Ok(codes)
@@ -309,20 +310,22 @@ async fn check_code(registry: &Registry, login: &str, code: &str) -> Result<(), 
         }
     }
     // Whoever tries has the password, which its owner should know.
-    audit::note(&mut *registry.rows.acquire().await?, login, "second-factor-refused", login).await?;
+    audit::note(&mut *registry.rows.acquire().await?, login, Action::SecondFactorRefused, login).await?;
     Err(wrong())
 }
 
 async fn use_recovery_code(rows: &AnyPool, login: &str, code: &str) -> Result<(), ApiError> {
+    let mut rows = rows.begin().await?;
     let done = sqlx::query("DELETE FROM recovery_codes WHERE login = $1 AND hash = $2")
         .bind(login.to_owned())
         .bind(stored(login, code))
-        .execute(rows)
+        .execute(&mut *rows)
         .await?;
     if done.rows_affected() == 0 {
         return Err(wrong());
     }
-    Ok(audit::note(&mut *rows.acquire().await?, login, "recovery-code-used", login).await?)
+    audit::note(&mut rows, login, Action::RecoveryCodeUsed, login).await?;
+    Ok(rows.commit().await?)
 }
 
 /// Whether the caller would be asked for a code before something that a stolen session must not do.
@@ -365,7 +368,7 @@ pub(crate) async fn new_recovery_codes(
     caller.must_still_be_there(&mut turn).await?;
     let codes = renew_codes(&mut turn, login).await?;
     accounts::renew(&mut turn, login, &caller.token).await?;
-    audit::note(&mut turn, login, "recovery-codes", login).await?;
+    audit::note(&mut turn, login, Action::RecoveryCodes, login).await?;
     turn.commit().await?;
     Ok(codes)
 }
@@ -386,7 +389,7 @@ pub(crate) async fn switch_off(service: &Service, caller: &Caller, code: &str) -
     check_in_session(service, caller, code).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
     caller.must_still_be_there(&mut turn).await?;
-    remove(&mut turn, &caller.login, &caller.token, "second-factor-off").await?;
+    remove(&mut turn, &caller.login, &caller.token, Action::SecondFactorOff).await?;
     Ok(turn.commit().await?)
 }
 
@@ -397,13 +400,13 @@ pub(crate) async fn switch_off(service: &Service, caller: &Caller, code: &str) -
 pub(crate) async fn reset(rows: &AnyPool, login: &str) -> Result<bool, Failure> {
     let mut turn = database::turn(rows).await?;
     // No session has an empty id, so none is left out.
-    let removed = remove(&mut turn, login, "", "second-factor-reset").await?;
+    let removed = remove(&mut turn, login, "", Action::SecondFactorReset).await?;
     turn.commit().await?;
     Ok(removed)
 }
 
 /// Removes the second factor of an account, and ends what was begun with it but for one session; says whether there was one.
-async fn remove(rows: &mut sqlx::AnyConnection, login: &str, session: &str, action: &str) -> Result<bool, Failure> {
+async fn remove(rows: &mut sqlx::AnyConnection, login: &str, session: &str, action: Action) -> Result<bool, Failure> {
     let done =
         sqlx::query("DELETE FROM second_factors WHERE login = $1").bind(login.to_owned()).execute(&mut *rows).await?;
     sqlx::query("DELETE FROM recovery_codes WHERE login = $1").bind(login.to_owned()).execute(&mut *rows).await?;

@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::index;
 use crate::kept::Kept;
 use crate::limits::{self, Visits};
+use crate::mails::delivery::{self, Office};
 use crate::pages;
 use crate::pruning::Pruner;
 use crate::publish::bundled::Bundled;
@@ -140,6 +141,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     let exo = checking_program(arguments.exo.as_ref())?;
     let (counters, durations) = measures().map_err(|error| Failure::new(format!("metrics: {error}")))?;
     let (registry, bundled) = parts(arguments, &exo).await?;
+    let office = Office::of(arguments, &registry)?;
     let bundled = Arc::new(bundled);
     let (open_sign_up, behind_proxy) = (arguments.open_sign_up, arguments.behind_proxy);
     let (turns, waiting) = turns::turns();
@@ -179,6 +181,7 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         tokio::spawn(read_ahead(service.clone())),
         tokio::spawn(renew(service.clone())),
         tokio::spawn(reverification::run(service.clone())),
+        tokio::spawn(delivery::run(service.clone(), office)),
     ];
     let ending = Arc::new(Notify::new());
     let (told, ends) = (ending.clone(), service.ends.clone());

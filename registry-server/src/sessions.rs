@@ -7,6 +7,7 @@ use sqlx::Row as _;
 
 use crate::access::Caller;
 use crate::audit::Entry;
+use crate::audit::action::Action;
 use crate::chance;
 use crate::error::ApiError;
 use crate::service::Service;
@@ -74,7 +75,7 @@ pub(crate) async fn list(service: &Service, caller: &Caller) -> Result<Vec<Sessi
 /// There is none of that id, or the caller is a token.
 pub(crate) async fn end(service: &Service, caller: &Caller, id: String) -> Result<(), ApiError> {
     caller.must_be_session()?;
-    let mut rows = service.registry.rows.acquire().await?;
+    let mut rows = service.registry.rows.begin().await?;
     let done = sqlx::query("DELETE FROM tokens WHERE id = $1 AND login = $2 AND session = 1")
         .bind(id.clone())
         .bind(caller.login.clone())
@@ -83,5 +84,6 @@ pub(crate) async fn end(service: &Service, caller: &Caller, id: String) -> Resul
     if done.rows_affected() == 0 {
         return Err(ApiError::absent("there is no such session of yours", "`/api/v1/account/sessions` lists them"));
     }
-    Ok(Entry::new(&caller.login, "session-end", &caller.login).detail(named(&id)).write(&mut rows).await?)
+    Entry::new(&caller.login, Action::SessionEnd, &caller.login).detail(named(&id)).write(&mut rows).await?;
+    Ok(rows.commit().await?)
 }

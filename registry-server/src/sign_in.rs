@@ -7,6 +7,7 @@ use exo_index::registry::look_alike;
 
 use crate::access;
 use crate::accounts::{self, Refused, SHORTEST_PASSWORD, is_login};
+use crate::audit::action::Action;
 use crate::audit::{self, Entry};
 use crate::chance;
 use crate::client_address::ClientAddress;
@@ -14,6 +15,7 @@ use crate::database;
 use crate::error::ApiError;
 use crate::failure::Failure;
 use crate::limits;
+use crate::mails::addresses::{self, Asked};
 use crate::sealing::Sealer;
 use crate::second_factor;
 use crate::service::Service;
@@ -64,6 +66,12 @@ pub(crate) async fn sign_up(service: &Service, from: &ClientAddress, new: NewAcc
         return Err(ApiError::malformed(format!("the login `{}` is reserved", new.login))
             .hint("it would speak for exo, for a pack that comes with it, or for the registry: choose another"));
     }
+    let email =
+        new.email.as_deref().map(str::trim).filter(|email| !email.is_empty()).map(addresses::read).transpose()?;
+    if let Some(email) = &email {
+        addresses::must_not_flood(rows, &new.login, email).await?;
+    }
+    let email = email.map(|email| Asked::new(&service.registry.sealer, email)).transpose()?;
     let administrator = match new.code {
         Some(code) => {
             let used = accounts::use_code(rows, &code).await?;
@@ -72,8 +80,10 @@ pub(crate) async fn sign_up(service: &Service, from: &ClientAddress, new: NewAcc
         None if service.open_sign_up => false,
         None => return Err(ApiError::forbidden("accounts are made by the administrator of this registry")),
     };
-    match accounts::create(rows, &new.login, new.password, new.email.as_deref(), administrator).await {
-        Ok(()) => Ok(audit::note(&mut *rows.acquire().await?, &new.login, "account", &new.login).await?),
+    let account =
+        accounts::New { login: &new.login, password: new.password, administrator, made: Action::Account, email };
+    match accounts::create(rows, account).await {
+        Ok(()) => Ok(()),
         Err(Refused::Login) => Err(bad_login()),
         Err(Refused::Password) => Err(bad_password()),
         Err(Refused::Taken) => Err(ApiError::conflict(format!("the login `{}` is taken", new.login))),
@@ -115,7 +125,7 @@ pub(crate) async fn check_password(
     let mut rows = rows.acquire().await?;
     // Of logins that nobody has there is nobody to tell.
     if access::was_account(&mut rows, login).await? {
-        audit::note(&mut rows, login, "login-refused", login).await?;
+        audit::note(&mut rows, login, Action::LoginRefused, login).await?;
     }
     Err(ApiError::unauthorized("login or password is wrong"))
 }
@@ -180,7 +190,7 @@ async fn begin(service: &Service, login: &str, generation: i64) -> Result<Door, 
         return Err(changed_meanwhile());
     }
     let (id, token, expires) = access::issue(&mut rows, login, "session", None, 0).await?;
-    Entry::new(login, "login", login).detail(sessions::named(&id)).write(&mut rows).await?;
+    Entry::new(login, Action::Login, login).detail(sessions::named(&id)).write(&mut rows).await?;
     rows.commit().await?;
     Ok(Door::Open(token, expires))
 }
@@ -253,7 +263,7 @@ pub(crate) async fn change_password(
     let mut turn = database::turn(&service.registry.rows).await?;
     caller.must_still_be_there(&mut turn).await?;
     accounts::set_password(&mut turn, &caller.login, new, &caller.token).await?;
-    audit::note(&mut turn, &caller.login, "password", &caller.login).await?;
+    audit::note(&mut turn, &caller.login, Action::Password, &caller.login).await?;
     Ok(turn.commit().await?)
 }
 
@@ -285,9 +295,10 @@ fn wait(wrong: i64) -> Duration {
 /// # Errors
 /// The database cannot be written.
 pub(crate) async fn sign_out(service: &Service, caller: &access::Caller) -> Result<(), ApiError> {
-    let mut rows = service.registry.rows.acquire().await?;
+    let mut rows = service.registry.rows.begin().await?;
     sqlx::query("DELETE FROM tokens WHERE id = $1").bind(caller.token.clone()).execute(&mut *rows).await?;
-    Ok(audit::note(&mut rows, &caller.login, "logout", &caller.login).await?)
+    audit::note(&mut rows, &caller.login, Action::Logout, &caller.login).await?;
+    Ok(rows.commit().await?)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use sqlx::Row as _;
 
 use crate::access::{self, Caller, Right};
 use crate::audit::Entry;
+use crate::audit::action::Action;
 use crate::chance::{self, unsigned};
 use crate::changes;
 use crate::database::{self, Rows};
@@ -86,7 +87,7 @@ const fn kind(right: Right) -> Kind {
     }
 }
 
-/// Makes a change of a pack visible: the word of the audit log and what it is about besides, and the event of the public one.
+/// Makes a change of a pack visible: the action as the audit log has it, and the event of the public one.
 ///
 /// # Errors
 /// Rows or files cannot be written.
@@ -95,10 +96,10 @@ pub(crate) async fn conclude(
     turn: Rows,
     caller: &Caller,
     name: &PackName,
-    (action, event): (&str, Event),
+    (action, event): (Action, Event),
 ) -> Result<(), ApiError> {
     let entry = told(Entry::new(&caller.login, action, name.as_str()), &event);
-    changes::conclude(service, turn, std::slice::from_ref(name), (action, entry), event).await
+    changes::conclude(service, turn, std::slice::from_ref(name), entry, event).await
 }
 
 /// An entry of the audit log with what an event says besides.
@@ -233,15 +234,15 @@ impl Subject {
         Ok(true)
     }
 
-    /// The word of the audit log, and the event of the public one.
-    fn event(&self, withdrawn: bool) -> (&'static str, Event) {
+    /// The action of the audit log, and the event of the public one.
+    fn event(&self, withdrawn: bool) -> (Action, Event) {
         match (self.clone(), withdrawn) {
-            (Self::Version(name, version), true) => ("yank", Event::Yank { name, version }),
-            (Self::Version(name, version), false) => ("unyank", Event::Unyank { name, version }),
-            (Self::Pack(name), true) => ("deprecate", Event::Deprecate { name, deprecated: true }),
-            (Self::Pack(name), false) => ("undeprecate", Event::Deprecate { name, deprecated: false }),
-            (Self::Upkeep(name), true) => ("archive", Event::Archive { name, archived: true }),
-            (Self::Upkeep(name), false) => ("unarchive", Event::Archive { name, archived: false }),
+            (Self::Version(name, version), true) => (Action::Yank, Event::Yank { name, version }),
+            (Self::Version(name, version), false) => (Action::Unyank, Event::Unyank { name, version }),
+            (Self::Pack(name), true) => (Action::Deprecate, Event::Deprecate { name, deprecated: true }),
+            (Self::Pack(name), false) => (Action::Undeprecate, Event::Deprecate { name, deprecated: false }),
+            (Self::Upkeep(name), true) => (Action::Archive, Event::Archive { name, archived: true }),
+            (Self::Upkeep(name), false) => (Action::Unarchive, Event::Archive { name, archived: false }),
         }
     }
 }
@@ -288,7 +289,7 @@ pub(crate) async fn add_owner(
         return Ok(());
     }
     let event = Event::Owner { name: name.clone(), login, added: true };
-    conclude(service, turn, caller, name, ("owner-add", event)).await
+    conclude(service, turn, caller, name, (Action::OwnerAdd, event)).await
 }
 
 /// Takes ownership from somebody.
@@ -326,5 +327,5 @@ pub(crate) async fn remove_owner(
         );
     }
     let event = Event::Owner { name: name.clone(), login, added: false };
-    conclude(service, turn, caller, name, ("owner-remove", event)).await
+    conclude(service, turn, caller, name, (Action::OwnerRemove, event)).await
 }

@@ -6,6 +6,7 @@ use sqlx::{AnyConnection, Row as _};
 
 use crate::access::{self, Caller, LONGEST_TOKEN_DAYS, Right};
 use crate::audit::Entry;
+use crate::audit::action::Action;
 use crate::chance;
 use crate::database;
 use crate::error::ApiError;
@@ -79,7 +80,7 @@ pub(crate) async fn make(service: &Service, caller: &Caller, new: NewToken) -> R
     }
     let (id, token, expires) =
         access::issue(&mut turn, &caller.login, &new.name, Some((&rights, &new.packs)), new.expires_days).await?;
-    let entry = Entry::new(&caller.login, "token", &new.name);
+    let entry = Entry::new(&caller.login, Action::Token, &new.name);
     let entry = entry.detail(format!("{id}: {} for {}", new.rights.join(" "), new.packs.join(" ")));
     entry.write(&mut turn).await?;
     turn.commit().await?;
@@ -159,7 +160,7 @@ async fn of_account(rows: &mut AnyConnection, login: &str) -> Result<Vec<Listed>
 /// The caller has no such token, or is a token itself.
 pub(crate) async fn end(service: &Service, caller: &Caller, id: String) -> Result<(), ApiError> {
     caller.must_be_session()?;
-    let mut rows = service.registry.rows.acquire().await?;
+    let mut rows = service.registry.rows.begin().await?;
     let ended = sqlx::query("DELETE FROM tokens WHERE id = $1 AND login = $2 RETURNING name")
         .bind(id.clone())
         .bind(caller.login.clone())
@@ -168,5 +169,6 @@ pub(crate) async fn end(service: &Service, caller: &Caller, id: String) -> Resul
     let ended =
         ended.ok_or_else(|| ApiError::absent("there is no such token of yours", "`/api/v1/tokens` lists them"))?;
     let name: String = ended.try_get("name")?;
-    Ok(Entry::new(&caller.login, "token-end", &name).detail(id).write(&mut rows).await?)
+    Entry::new(&caller.login, Action::TokenEnd, &name).detail(id).write(&mut rows).await?;
+    Ok(rows.commit().await?)
 }

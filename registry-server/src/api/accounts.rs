@@ -10,6 +10,7 @@ use crate::access::{Caller, Right};
 use crate::audit;
 use crate::client_address::ClientAddress;
 use crate::error::ApiError;
+use crate::mails::addresses::{self, Known};
 use crate::service::Service;
 use crate::sessions;
 use crate::sign_in;
@@ -64,6 +65,40 @@ pub(super) async fn change_password(
 ) -> Result<StatusCode, ApiError> {
     sign_in::change_password(&service, &from, &caller, body.old, body.new).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn email(State(service): State<Service>, caller: Caller) -> Result<Json<Known>, ApiError> {
+    caller.must_be_session()?;
+    Ok(Json(addresses::of(&mut *service.registry.rows.acquire().await?, &caller.login).await?))
+}
+
+#[derive(Deserialize)]
+pub(super) struct NewEmail {
+    password: String,
+    email: String,
+}
+
+pub(super) async fn change_email(
+    State(service): State<Service>,
+    from: ClientAddress,
+    caller: Caller,
+    Json(body): Json<NewEmail>,
+) -> Result<StatusCode, ApiError> {
+    addresses::change(&service, &from, &caller, body.password, &body.email).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+pub(super) struct Link {
+    code: String,
+}
+
+pub(super) async fn confirm_email(
+    State(service): State<Service>,
+    from: ClientAddress,
+    Json(body): Json<Link>,
+) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "login": addresses::confirm(&service, &from, &body.code).await? })))
 }
 
 pub(super) async fn logout(State(service): State<Service>, caller: Caller) -> Result<StatusCode, ApiError> {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{named, pack_name};
 use crate::access::{Caller, Right};
 use crate::advisories::{self, Kept, Told};
+use crate::audit::action::Action;
 use crate::chance;
 use crate::database;
 use crate::deletion;
@@ -54,7 +55,7 @@ pub(super) async fn publish(
     let name = named(&path)?;
     let mut turn = change(&service, &caller, Right::Advisories, &name).await?;
     let advisory = advisories::publish(&mut turn, &name, told, chance::now()?).await?;
-    conclude(&service, turn, &caller, &name, ("advisory-publish", event(&name, &advisory)?)).await?;
+    conclude(&service, turn, &caller, &name, (Action::AdvisoryPublish, event(&name, &advisory)?)).await?;
     Ok((StatusCode::CREATED, Json(serde_json::to_value(&advisory)?)))
 }
 
@@ -70,7 +71,7 @@ pub(super) async fn replace(
     let advisory = told.advisory(id)?;
     if advisory != before {
         advisories::change(&mut turn, &advisory, chance::now()?).await?;
-        conclude(&service, turn, &caller, &name, ("advisory-change", event(&name, &advisory)?)).await?;
+        conclude(&service, turn, &caller, &name, (Action::AdvisoryChange, event(&name, &advisory)?)).await?;
     }
     Ok(Json(serde_json::to_value(&advisory)?))
 }
@@ -91,6 +92,6 @@ pub(super) async fn withdraw(
     let advisory = advisories::find(&mut turn, &name, &id).await?;
     advisories::withdraw(&mut turn, &advisory.id, chance::now()?).await?;
     let event = Event::AdvisoryWithdrawn { name: name.clone(), id: advisory.id };
-    conclude(&service, turn, &caller, &name, ("advisory-withdraw", event)).await?;
+    conclude(&service, turn, &caller, &name, (Action::AdvisoryWithdraw, event)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -28,13 +28,14 @@ struct Entrance<'a> {
     code: &'a str,
     /// What was typed before, kept when it was refused.
     login: &'a str,
+    email: &'a str,
     problem: Option<&'a str>,
     shortest: usize,
 }
 
 impl<'a> Entrance<'a> {
     fn empty(frame: &'a Frame, new_account: bool) -> Self {
-        Self { frame, new_account, code: "", login: "", problem: None, shortest: SHORTEST_PASSWORD }
+        Self { frame, new_account, code: "", login: "", email: "", problem: None, shortest: SHORTEST_PASSWORD }
     }
 }
 
@@ -78,6 +79,8 @@ pub(super) struct Filled {
     password: String,
     #[serde(default)]
     code: String,
+    #[serde(default)]
+    email: String,
 }
 
 /// The same page again with what was wrong, unless the registry itself failed.
@@ -169,11 +172,11 @@ pub(super) async fn join(
     Form(filled): Form<Filled>,
 ) -> Result<Response, PageError> {
     visitor.check_form(&filled.form_token)?;
-    let (login, code) = (filled.login.trim(), filled.code.trim());
+    let (login, code, email) = (filled.login.trim(), filled.code.trim(), filled.email.trim());
     let new = NewAccount {
         login: login.to_owned(),
         password: filled.password.clone(),
-        email: None,
+        email: (!email.is_empty()).then(|| email.to_owned()),
         code: (!code.is_empty()).then(|| code.to_owned()),
     };
     match doors::sign_up(&service, &from, new).await {
@@ -181,7 +184,7 @@ pub(super) async fn join(
             let door = doors::enter(&service, &from, login, filled.password).await?;
             go_through(&service, &visitor, door).await
         }
-        Err(error) => again(&Entrance { code, login, ..Entrance::empty(&visitor.frame, true) }, error),
+        Err(error) => again(&Entrance { code, login, email, ..Entrance::empty(&visitor.frame, true) }, error),
     }
 }
 

@@ -1,7 +1,7 @@
 //! How numbers and times read on a page.
 
-pub(crate) use exo_index::calendar::rfc3339;
-pub(super) use exo_index::calendar::{day, minute as time};
+pub(super) use exo_index::calendar::day;
+pub(crate) use exo_index::calendar::{minute as time, rfc3339};
 
 /// A number of bytes as `512 B`, `1.5 KiB` or `2.0 MiB`.
 pub(super) fn bytes(size: u64) -> String {
@@ -26,7 +26,7 @@ pub(super) fn count(number: i64) -> String {
 }
 
 /// A text as a value in the query of an address, with everything but letters, digits, `-`, `_` and `.` escaped.
-pub(super) fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }

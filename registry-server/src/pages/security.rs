@@ -19,6 +19,7 @@ use crate::audit;
 use crate::client_address::ClientAddress;
 use crate::error::ApiError;
 use crate::failure::Failure;
+use crate::mails::addresses::{self, Known};
 use crate::second_factor::{self, Enrolment, RECOVERY_CODES};
 use crate::service::Service;
 use crate::sessions;
@@ -94,6 +95,8 @@ struct Security<'a> {
     codes_made: usize,
     asks_for_code: bool,
     shortest: usize,
+    /// Where mails go, and the address that waits for its link to be followed.
+    known: Known,
     sessions: Vec<SessionRow>,
     events: Vec<Event>,
     outcome: &'a Outcome,
@@ -125,6 +128,7 @@ async fn page(service: &Service, frame: &Frame, caller: &Caller, outcome: &Outco
         codes_made: RECOVERY_CODES,
         asks_for_code: second_factor::is_asked_for(rows, caller).await?,
         shortest: SHORTEST_PASSWORD,
+        known: addresses::of(&mut *rows.acquire().await?, &caller.login).await?,
         sessions: sessions::list(service, caller).await?.into_iter().map(row).collect(),
         events: audit::of_account(service, caller, &audit::Asked::of(None, SHOWN))
             .await?
@@ -160,6 +164,7 @@ async fn after(
 
 /// The parts of the page that a form may go wrong in.
 const PASSWORD: &str = "password";
+const EMAIL: &str = "email";
 const BEGIN: &str = "begin";
 const CONFIRM: &str = "confirm";
 const CODES: &str = "codes";
@@ -184,6 +189,24 @@ pub(super) struct Filled {
     again: String,
     #[serde(default)]
     second_factor: String,
+    #[serde(default)]
+    email: String,
+}
+
+pub(super) async fn change_email(
+    State(service): State<Service>,
+    Extension(visitor): Extension<Visitor>,
+    from: ClientAddress,
+    Form(filled): Form<Filled>,
+) -> Result<Response, PageError> {
+    visitor.check_form(&filled.form_token)?;
+    let caller = visitor.must_be_signed_in_with(&filled.second_factor)?;
+    let result = addresses::change(&service, &from, &caller, filled.password, &filled.email).await;
+    let done = match filled.email.trim() {
+        "" => "Mails go nowhere from now on.",
+        _ => "A mail with a link is on its way. Mails go to the new address once the link was followed.",
+    };
+    after(&service, &visitor, EMAIL, result.map(|()| Outcome { done: Some(done), ..Outcome::default() })).await
 }
 
 pub(super) async fn change_password(

@@ -25,6 +25,7 @@ use super::refusals::refuse;
 use super::verification::Found;
 use super::{admission, waiting};
 use crate::audit;
+use crate::audit::action::Action;
 use crate::chance::{self, unsigned};
 use crate::database::{self, Rows};
 use crate::failure::Failure;
@@ -253,7 +254,7 @@ async fn enter(
         let when = (turn.now, position);
         let entry = admission::admit(rows, pack, verified, targets, digest, &publish.login, when).await?;
         entering.leaves.push(entry.publish_leaf(&declared.name));
-        audit::note_publish(rows, publish, "publish", declared, "").await?;
+        audit::note_publish(rows, publish, Action::Publish, declared, "").await?;
         entering.answers.push(json!({
             "name": declared.name.as_str(), "version": declared.version.to_string(),
             "required_bump": bump.map(|(required, _, _)| required.bump.as_str()),

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::contract;
+use crate::mails;
 use crate::postgres::Cluster;
 use crate::quarantine::administrator;
 use crate::second_factor::Authenticator;
@@ -23,6 +24,10 @@ fn accounts(server: &Server) -> People {
     get("/api/v1/account/second-factor");
     let changed = json!({ "old": PASSWORD, "new": PASSWORD }).to_string();
     server.send("PUT", "/api/v1/account/password", &ada, changed.as_bytes()).is(204);
+    let email = json!({ "password": PASSWORD, "email": "ada@example.org" }).to_string();
+    server.send("PUT", "/api/v1/account/email", &ada, email.as_bytes()).is(204);
+    server.post("/api/v1/account/email/confirm", "", &json!({ "code": mails::code(server) })).is(200);
+    get("/api/v1/account/email");
     let token = json!({ "name": "t", "rights": ["yank"], "packs": ["*"], "expires_days": 1 });
     let made = server.post("/api/v1/tokens", &ada, &token).is(201).json();
     get("/api/v1/tokens");

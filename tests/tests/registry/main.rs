@@ -19,6 +19,8 @@ mod faults;
 mod generations;
 mod guarding;
 mod limiting;
+mod mail_server;
+mod mails;
 mod memory;
 mod interruptions;
 mod mirroring;

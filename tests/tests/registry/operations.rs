@@ -150,8 +150,8 @@ fn clients_follow_new_keys_and_a_running_server_takes_them_up() {
             "SELECT COUNT(*) AS n FROM audit WHERE login = 'exo-registry' AND action = 'rotate-keys' AND detail = '{detail}'"
         ))
     };
-    assert_eq!(written("root 2: new keys of index and verdicts"), 1);
-    assert_eq!(written("root 3: new keys of root, index and verdicts"), 1);
+    assert_eq!(written("root 2"), 1);
+    assert_eq!(written("root 3"), 1);
     client::check(&server, &believed, "base");
     client::check(&server, &client::trust(&server, None), "base");
     server.operate("verify-all", &[]);
@@ -282,6 +282,7 @@ fn a_program_that_checks_nothing_is_told() {
 fn help_does_not_tell_where_the_database_is() {
     let mut help = std::process::Command::new(crate::server::program());
     help.args(["serve", "--help"]).env("EXO_REGISTRY_DATABASE", "postgres://ada:secret@db/packs");
+    help.env("EXO_REGISTRY_SMTP", "smtps://ada:secret@mail");
     let output = help.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("EXO_REGISTRY_DATABASE]"), "{text}");

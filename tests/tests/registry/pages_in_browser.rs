@@ -72,6 +72,7 @@ fn pages_are_readable_on_every_screen() {
         ("user", "/users/ada"),
         ("sign-in", "/sign-in"),
         ("sign-up", "/sign-up?code=abc"),
+        ("confirm", "/account/confirm?code=abc"),
         ("absent", "/packs/nothing"),
     ] {
         look_at(&browser, page, &format!("{}{path}", server.url));

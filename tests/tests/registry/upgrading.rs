@@ -8,6 +8,9 @@ use crate::client;
 use crate::postgres::Cluster;
 use crate::server::{Pack, Server, Variables, in_database, operate_on};
 
+/// The version of the present schema.
+const PRESENT: i64 = 5;
+
 /// The schema of the release before schemas had versions.
 const FIRST: &str = include_str!("schema-1.sql");
 
@@ -69,16 +72,16 @@ fn lives_on(variables: Variables) {
         |number: usize| (events["events"][number]["version"].clone(), events["events"][number]["token"].is_string());
     assert_eq!([of(0), of(1)], [(json!("1.0.1"), true), (json!(null), false)], "{events}");
     server.operate("verify-all", &[]);
-    assert_eq!(server.count_rows("SELECT version AS n FROM schema_version"), 4);
+    assert_eq!(server.count_rows("SELECT version AS n FROM schema_version"), PRESENT);
     drop(server.again());
     a_later_one_is_refused(&server);
 }
 
 fn a_later_one_is_refused(server: &Server) {
-    server.change_rows("UPDATE schema_version SET version = 5");
+    server.change_rows(&format!("UPDATE schema_version SET version = {}", PRESENT + 1));
     let said = operate_on(server.folder.path(), &server.variables, "doctor", &[]).unwrap_err();
-    assert!(said.contains("by a later release") && said.contains("has version 5"), "{said}");
-    server.change_rows("UPDATE schema_version SET version = 4");
+    assert!(said.contains("by a later release") && said.contains(&format!("has version {}", PRESENT + 1)), "{said}");
+    server.change_rows(&format!("UPDATE schema_version SET version = {PRESENT}"));
     operate_on(server.folder.path(), &server.variables, "doctor", &[]).unwrap();
 }
 
@@ -125,7 +128,7 @@ fn a_backup_of_an_earlier_release_comes_back() {
     let restored = Server::start_on(empty, Vec::new());
     let events = restored.send("GET", "/api/v1/packs/base/audit", &token, b"").is(200).json();
     assert_eq!(events["events"][0]["action"], "publish", "{events}");
-    contents["schema"] = json!(5);
+    contents["schema"] = json!(PRESENT + 1);
     std::fs::write(&list, contents.to_string()).unwrap();
     let said = operate_on(folder.path(), &[], "restore", &[backup.to_str().unwrap()]).unwrap_err();
     assert!(said.contains("by a later release"), "{said}");

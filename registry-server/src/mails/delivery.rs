@@ -1,0 +1,104 @@
+//! The work that empties the outbox: one mail after the other, by as many servers as there are.
+
+use std::time::Duration;
+
+use super::addresses;
+use super::letter::{Sender, host};
+use super::outbox::{self, Taken};
+use super::post::Post;
+use crate::audit;
+use crate::chance;
+use crate::configuration::Serve;
+use crate::failure::Failure;
+use crate::registry::Registry;
+use crate::service::Service;
+use crate::static_folder::StaticFolder;
+
+/// The folder for mails, in the directory of the registry.
+const FOLDER: &str = "outbox";
+
+/// The pause where nothing is due, or something failed.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Who sends, and how.
+#[derive(Clone)]
+pub(crate) struct Office {
+    sender: Sender,
+    post: Post,
+}
+
+impl Office {
+    /// As the command line has it.
+    ///
+    /// # Errors
+    /// The mail server or the sender is none.
+    pub(crate) fn of(arguments: &Serve, registry: &Registry) -> Result<Self, Failure> {
+        let origin = registry.origin.clone();
+        let from = match &arguments.mail_from {
+            Some(from) => from.clone(),
+            None => format!("exo-registry@{}", host(&origin)),
+        };
+        let from = from.parse().map_err(|error| {
+            Failure::new(format!(
+                "--mail-from: `{from}` is no address to send from ({error}); give NAME@HOST or Name <NAME@HOST>"
+            ))
+        })?;
+        let url = match &arguments.url {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => format!("https://{origin}"),
+        };
+        let post = match &arguments.smtp {
+            Some(url) => Post::server(url)?,
+            None => Post::Folder(StaticFolder::new(&registry.data.join(FOLDER))),
+        };
+        Ok(Self { sender: Sender { origin, from, url }, post })
+    }
+
+    /// Sends a mail.
+    async fn send(&self, registry: &Registry, mail: &Taken) -> Result<(), Failure> {
+        let letter = if mail.secret.is_empty() {
+            let entry = audit::find(&mut *registry.rows.acquire().await?, &mail.entry).await?;
+            let entry = entry.ok_or_else(|| Failure::new("the audit log has lost what the mail tells of"))?;
+            self.sender.notice(mail, &entry)?
+        } else {
+            self.sender.link(mail, &addresses::code(&registry.sealer, &mail.secret)?)?
+        };
+        self.post.deliver(&Sender::id(mail), letter).await
+    }
+
+    /// Sends the next mail that is due; says whether it may go on with another at once.
+    async fn next(&self, service: &Service) -> Result<bool, Failure> {
+        let registry = &service.registry;
+        let Some(mail) = outbox::take(&registry.passing, chance::now()?).await? else { return Ok(false) };
+        let login = mail.login.as_str();
+        match self.send(registry, &mail).await {
+            Ok(()) => {
+                outbox::forget(&registry.passing, &mail).await?;
+                service.count("mail-sent");
+                Ok(true)
+            }
+            Err(failure) if outbox::put_back(&registry.passing, &mail, chance::now()?, &failure.message).await? => {
+                service.count("mail-failed");
+                tracing::warn!(%failure, login, entry = mail.entry, "a mail could not be sent, and is tried again");
+                Ok(false)
+            }
+            Err(failure) => {
+                service.count("mail-given-up");
+                tracing::error!(%failure, login, entry = mail.entry, "a mail could not be sent for days, and is given up");
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// Sends what the outbox holds, until it is aborted.
+pub(crate) async fn run(service: Service, office: Office) {
+    loop {
+        match office.next(&service).await {
+            Ok(true) => continue,
+            Ok(false) => {}
+            Err(failure) => tracing::error!(%failure, "the outbox could not be read or written"),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
