@@ -201,8 +201,11 @@ pub(super) async fn commit(
     let watch = service.ends.watch();
     // Who waits is told of the end only, which lasts; who goes away relies on what is said here.
     let rows = if patience.wait > 0 { &service.registry.passing } else { &service.registry.rows };
-    let done = sqlx::query("UPDATE publishes SET state = 'checking', lease = $1 WHERE id = $2 AND state = 'open'")
-        .bind(queue::waiting_since(chance::now()?))
+    let since = queue::waiting_since(chance::now()?);
+    // A lease that somebody holds stays theirs.
+    let done = sqlx::query("UPDATE publishes SET state = 'checking', lease = CASE WHEN lease > $1 THEN lease ELSE $2 END WHERE id = $3 AND state = 'open'")
+        .bind(since)
+        .bind(since)
         .bind(id)
         .execute(rows)
         .await?;
