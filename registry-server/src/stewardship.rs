@@ -305,6 +305,12 @@ pub(crate) async fn remove_owner(
     caller.may(Right::Owners, name)?;
     second_factor::prove(service, caller).await?;
     let mut turn = change(service, caller, Right::Owners, name).await?;
+    if name.vendor() == Some(&login) && caller.login != login && !caller.administrator {
+        return Err(ApiError::forbidden(format!(
+            "`{name}` is in the scope of the account `{login}`, which stays an owner"
+        ))
+        .hint(format!("only `{login}`, or an administrator of the registry, may change that")));
+    }
     let done = sqlx::query("DELETE FROM owners WHERE name = $1 AND login = $2")
         .bind(name.as_str().to_owned())
         .bind(login.clone())

@@ -308,11 +308,7 @@ async fn pack_row(
             .bind(i64::from(verified))
             .execute(&mut *rows)
             .await?;
-        sqlx::query("INSERT INTO owners (name, login) VALUES ($1, $2)")
-            .bind(name.as_str().to_owned())
-            .bind(login.to_owned())
-            .execute(&mut *rows)
-            .await?;
+        first_owners(rows, name, login).await?;
     }
     let shown: String = sqlx::query("SELECT version FROM packs WHERE name = $1")
         .bind(name.as_str().to_owned())
@@ -333,5 +329,24 @@ async fn pack_row(
         .bind(name.as_str().to_owned())
         .execute(rows)
         .await?;
+    Ok(())
+}
+
+/// Who owns a pack at first: whoever published it, and the account whose scope it is in, which others may have let in.
+async fn first_owners(rows: &mut AnyConnection, name: &PackName, login: &str) -> Result<(), Failure> {
+    sqlx::query("INSERT INTO owners (name, login) VALUES ($1, $2)")
+        .bind(name.as_str().to_owned())
+        .bind(login.to_owned())
+        .execute(&mut *rows)
+        .await?;
+    if let Some(scope) = name.vendor().filter(|scope| *scope != login) {
+        sqlx::query(
+            "INSERT INTO owners (name, login) SELECT $1, login FROM accounts WHERE login = $2 AND disabled = 0",
+        )
+        .bind(name.as_str().to_owned())
+        .bind(scope.to_owned())
+        .execute(rows)
+        .await?;
+    }
     Ok(())
 }

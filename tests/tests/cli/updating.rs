@@ -83,8 +83,8 @@ fn no_command_changes_raw_c_without_a_word() {
     };
     sandbox.pack("chip", "1.0.0", "", &[("src/lib.exo", &lib("*(&{x_data}) = 0;"))]);
     sandbox.pack("chip", "1.1.0", "", &[("src/lib.exo", &lib("*(&{x_data}) = 0.0f;"))]);
-    sandbox.pack("user", "1.0.0", "[dependencies]\nchip = \"=1.0.0\"\n", &[]);
-    sandbox.pack("user", "1.1.0", "[dependencies]\nchip = \"=1.1.0\"\n", &[]);
+    sandbox.pack("user", "1.0.0", "chip = \"=1.0.0\"\n", &[]);
+    sandbox.pack("user", "1.1.0", "chip = \"=1.1.0\"\n", &[]);
     sandbox.project("[dependencies]\nuser = \"=1.0.0\"\n");
     sandbox.run(&["install"]).exits(0);
     let before = sandbox.state();

@@ -27,8 +27,16 @@ fn a_scope_is_its_accounts_and_that_of_those_it_lets_in() {
     server.send("PUT", "/api/v1/packs/%40ada%2Fblocks/owners/eve", &ada, b"").is(204);
     assert_eq!(server.publish(&eve, &[Pack::new("@ada/tiles", "1.0.0")])["state"], "published");
     assert_eq!(server.publish(&eve, &[Pack::new("@eve/tiles", "1.0.0")])["state"], "published");
+    for pack in ["tiles", "blocks"] {
+        let away =
+            server.send("DELETE", &format!("/api/v1/packs/%40ada%2F{pack}/owners/ada"), &eve, b"").is(403).json();
+        assert_eq!(
+            away["error"]["message"],
+            format!("`@ada/{pack}` is in the scope of the account `ada`, which stays an owner")
+        );
+    }
     server.send("DELETE", "/api/v1/packs/%40ada%2Fblocks/owners/eve", &ada, b"").is(204);
-    server.send("PUT", "/api/v1/packs/%40ada%2Ftiles/owners/ada", &eve, b"").is(204);
+    // The scope's account owns those too, and is not put out of its own scope.
     server.send("DELETE", "/api/v1/packs/%40ada%2Ftiles/owners/eve", &ada, b"").is(204);
     refused(&server, &eve, "@ada/more");
 }

@@ -39,9 +39,12 @@ fn literals_do_not_meet_in_an_int() {
     agrees(&short, &options(), &["-O2", "-Werror=overflow"]);
     agrees(&short, &emulated(), SANITIZED);
     let c = body(text);
-    for line in
-        ["EXO_ASSUME(n < 4294967296);", "if (i < 4294967296) {", "i = 4000000000; i < 4294967296; i++", "inner(ctxt,7,x);"]
-    {
+    for line in [
+        "EXO_ASSUME(n < 4294967296);",
+        "if (i < 4294967296) {",
+        "i = 4000000000; i < 4294967296; i++",
+        "inner(ctxt,7,x);",
+    ] {
         assert!(c.contains(line), "{line}\n{c}");
     }
 }
