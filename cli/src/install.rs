@@ -1,6 +1,7 @@
 //! Installing: plan versions, unpack into the cache, verify in child processes, and only then change the project.
 
 pub(crate) mod agreement;
+pub(crate) mod listing;
 pub(crate) mod plan;
 mod reach;
 pub(crate) mod settled;
