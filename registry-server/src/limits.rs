@@ -104,11 +104,19 @@ pub(crate) async fn count(rows: &AnyPool, subject: &str) -> Result<i64, Failure>
 /// # Errors
 /// The database cannot be read.
 pub(crate) async fn lately(rows: &AnyPool, subject: &str) -> Result<i64, Failure> {
+    since(rows, subject, 1).await
+}
+
+/// How often something was counted in this minute and so many before; counts are kept for ten.
+///
+/// # Errors
+/// The database cannot be read.
+pub(crate) async fn since(rows: &AnyPool, subject: &str, minutes: i64) -> Result<i64, Failure> {
     let found = sqlx::query(
         "SELECT CAST(COALESCE(SUM(count), 0) AS BIGINT) AS n FROM limits WHERE subject = $1 AND span >= $2",
     )
     .bind(subject.to_owned())
-    .bind(chance::now()? / 60 - 1)
+    .bind(chance::now()? / 60 - minutes)
     .fetch_one(rows)
     .await?;
     Ok(found.try_get("n")?)

@@ -41,7 +41,7 @@ const RESULT_LIFE: i64 = 30 * 86_400;
 /// How long a second factor waits to be confirmed, in seconds.
 const BEGUN_LIFE: i64 = 86_400;
 
-/// Minutes for which counts are kept; the longest look back is two.
+/// Minutes for which counts are kept; the longest look back is at nine and the present one.
 const COUNTED: i64 = 10;
 
 /// How long it is looked whether the archive of a deleted version is gone, in seconds; a process looks at all of them when it begins.

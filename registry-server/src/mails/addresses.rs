@@ -148,6 +148,17 @@ pub(crate) async fn must_not_flood(rows: &AnyPool, login: &str, email: &str) -> 
     Ok(())
 }
 
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Became {
+    /// A link was sent, and the address waits for it to be followed.
+    Asked,
+    /// It is confirmed already.
+    Kept,
+    /// There is none any more.
+    Removed,
+}
+
 /// Gives the caller's account another address, which counts once it is confirmed; or takes it away, where the new one is empty.
 ///
 /// # Errors
@@ -158,7 +169,7 @@ pub(crate) async fn change(
     caller: &Caller,
     password: String,
     email: &str,
-) -> Result<(), ApiError> {
+) -> Result<Became, ApiError> {
     caller.must_be_session()?;
     let email = if email.trim().is_empty() { None } else { Some(read(email)?) };
     let registry = &service.registry;
@@ -171,20 +182,26 @@ pub(crate) async fn change(
     let mut turn = database::turn(&registry.rows).await?;
     caller.must_still_be_there(&mut turn).await?;
     let known = of(&mut turn, &caller.login).await?;
-    match email {
-        None if known.email.is_empty() && known.confirmed.is_empty() => return Ok(()),
-        None => remove(&mut turn, &caller.login).await?,
+    let became = match email {
+        None if known.email.is_empty() && known.confirmed.is_empty() => Became::Removed,
+        None => {
+            remove(&mut turn, &caller.login).await?;
+            Became::Removed
+        }
         // It stays what it is, and another one that waited does no longer.
         Some(email) if email == known.confirmed => {
             end_links(&mut turn, &caller.login).await?;
             set(&mut turn, &caller.login, &email).await?;
+            Became::Kept
         }
         Some(email) => {
             end_links(&mut turn, &caller.login).await?;
             Asked::new(&registry.sealer, email)?.write(&mut turn, &caller.login).await?;
+            Became::Asked
         }
-    }
-    Ok(turn.commit().await?)
+    };
+    turn.commit().await?;
+    Ok(became)
 }
 
 /// Takes the address away; it is told so.

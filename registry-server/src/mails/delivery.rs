@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::addresses;
 use super::letter::{Sender, host};
-use super::outbox::{self, Taken};
+use super::outbox::{self, Content, Next, Taken};
 use super::post::Post;
 use crate::audit;
 use crate::chance;
@@ -54,37 +54,45 @@ impl Office {
         Ok(Self { sender: Sender { origin, from, url }, post })
     }
 
-    /// Sends a mail.
+    /// Sends a letter.
     async fn send(&self, registry: &Registry, mail: &Taken) -> Result<(), Failure> {
-        let letter = if mail.secret.is_empty() {
-            let entry = audit::find(&mut *registry.rows.acquire().await?, &mail.entry).await?;
-            let entry = entry.ok_or_else(|| Failure::new("the audit log has lost what the mail tells of"))?;
-            self.sender.notice(mail, &entry)?
-        } else {
-            self.sender.link(mail, &addresses::code(&registry.sealer, &mail.secret)?)?
+        let letter = match &mail.content {
+            Content::Notices(ids) => {
+                let mut rows = registry.rows.acquire().await?;
+                let mut entries = Vec::with_capacity(ids.len());
+                for id in ids {
+                    entries.extend(audit::find(&mut rows, id).await?);
+                }
+                self.sender.notice(mail, &entries)?
+            }
+            Content::Link(sealed) => self.sender.link(mail, &addresses::code(&registry.sealer, sealed)?)?,
         };
-        self.post.deliver(&Sender::id(mail), letter).await
+        self.post.deliver(&mail.letter, letter).await
     }
 
-    /// Sends the next mail that is due; says whether it may go on with another at once.
+    /// Sends the next letter that is due; says whether it may go on with another at once.
     async fn next(&self, service: &Service) -> Result<bool, Failure> {
         let registry = &service.registry;
-        let Some(mail) = outbox::take(&registry.passing, chance::now()?).await? else { return Ok(false) };
-        let login = mail.login.as_str();
+        let mail = match outbox::take(&registry.passing, chance::now()?).await? {
+            Next::Send(mail) => mail,
+            Next::Look => return Ok(true),
+            Next::Nothing => return Ok(false),
+        };
+        let (login, letter) = (mail.login.as_str(), mail.letter.as_str());
         match self.send(registry, &mail).await {
             Ok(()) => {
-                outbox::forget(&registry.passing, &mail).await?;
+                outbox::sent(&registry.passing, &mail).await?;
                 service.count("mail-sent");
                 Ok(true)
             }
             Err(failure) if outbox::put_back(&registry.passing, &mail, chance::now()?, &failure.message).await? => {
                 service.count("mail-failed");
-                tracing::warn!(%failure, login, entry = mail.entry, "a mail could not be sent, and is tried again");
+                tracing::warn!(%failure, login, letter, "a mail could not be sent, and is tried again");
                 Ok(false)
             }
             Err(failure) => {
                 service.count("mail-given-up");
-                tracing::error!(%failure, login, entry = mail.entry, "a mail could not be sent for days, and is given up");
+                tracing::error!(%failure, login, letter, "a mail could not be sent for days, and is given up");
                 Ok(false)
             }
         }

@@ -3,7 +3,6 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use exo_index::digest::Sha256;
 use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
 use lettre::message::{Body, Mailbox, SinglePart};
 use lettre::{Address, Message};
@@ -35,19 +34,23 @@ pub(super) fn host(origin: &str) -> &str {
 }
 
 impl Sender {
-    /// What tells a mail from all others, the same each time it is sent; those of a later entry sort behind.
-    pub(super) fn id(mail: &Taken) -> String {
-        let time: String = mail.entry.chars().take(20).collect();
-        let digest = Sha256::of(format!("{} {}", mail.entry, mail.address).as_bytes()).to_string();
-        format!("{time}-{}", digest.chars().take(16).collect::<String>())
-    }
-
-    /// The mail that tells of an entry of the audit log.
-    pub(super) fn notice(&self, mail: &Taken, entry: &Read) -> Result<Message, Failure> {
-        let what = meaning(entry);
-        let body =
-            format!("Hello {},\r\n\r\n{what}.\r\n\r\n{}\r\n\r\n{}\r\n", mail.login, facts(entry), self.advice(entry));
-        self.letter(mail, &what, body)
+    /// The mail that tells of entries of the audit log.
+    pub(super) fn notice(&self, mail: &Taken, entries: &[Read]) -> Result<Message, Failure> {
+        let subject = match entries {
+            [] => return Err(Failure::new("the audit log has lost what a mail tells of")),
+            [entry] => meaning(entry),
+            [entry, more @ ..] => format!("{} ({} more)", meaning(entry), more.len()),
+        };
+        let told: Vec<String> =
+            entries.iter().map(|entry| format!("{}.\r\n{}", meaning(entry), facts(entry))).collect();
+        let mut advice: Vec<String> = Vec::new();
+        for text in entries.iter().map(|entry| self.advice(entry)) {
+            if !advice.contains(&text) {
+                advice.push(text);
+            }
+        }
+        let parts: Vec<String> = [format!("Hello {},", mail.login)].into_iter().chain(told).chain(advice).collect();
+        self.letter(mail, &subject, format!("{}\r\n", parts.join("\r\n\r\n")))
     }
 
     /// The mail with the link that confirms an address.
@@ -70,7 +73,7 @@ impl Sender {
             .to(Mailbox::new(None, to))
             .subject(format!("[{}] {subject}", self.origin))
             .date(UNIX_EPOCH + Duration::from_secs(unsigned(mail.at)))
-            .message_id(Some(format!("<{}@{host}>", Self::id(mail))))
+            .message_id(Some(format!("<{}@{host}>", mail.letter)))
             .raw_header(header("Auto-Submitted", "auto-generated".to_owned()))
             .raw_header(header("List-Id", format!("<notices.{host}>")))
             .singlepart(SinglePart::builder().header(ContentType::TEXT_PLAIN).body(plain(body)));
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_mail_says_what_was_done_and_what_it_is() {
-        let text = text(&sender().notice(&mail(), &Read::example("deprecate")).unwrap());
+        let text = text(&sender().notice(&mail(), &[Read::example("deprecate")]).unwrap());
         for line in [
             "From: Packs <packs@packs.example>\r\n",
             "To: ada@example.org\r\n",
@@ -169,24 +172,35 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
-        assert!(text.contains(&format!("Message-ID: <{}@packs.example>\r\n", Sender::id(&mail()))), "{text}");
+        assert!(text.contains(&format!("Message-ID: <{}@packs.example>\r\n", mail().letter)), "{text}");
+    }
+
+    #[test]
+    fn several_entries_are_told_in_one() {
+        let text = text(&sender().notice(&mail(), &["yank", "token", "deprecate"].map(Read::example)).unwrap());
+        let parts = ["(2 more)", "neon was yanked.", "neon was deprecated.", "/account/security", "/audit?pack=3Dneon"];
+        for part in parts {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert_eq!(text.matches("/audit?pack").count(), 1);
+        assert!(sender().notice(&mail(), &[]).is_err());
     }
 
     #[test]
     fn names_make_no_headers() {
         let entry = Read { subject: "a\r\nBcc: eve@example.org\r\n\r\nx".to_owned(), ..Read::example("token") };
-        let text = text(&sender().notice(&mail(), &entry).unwrap());
+        let text = text(&sender().notice(&mail(), &[entry]).unwrap());
         let (head, _) = text.split_once("\r\n\r\n").unwrap();
         assert!(!head.lines().any(|line| line.starts_with("Bcc")), "{text}");
         let mut mail = mail();
         mail.address = "ada@example.org\r\nBcc: eve@example.org".to_owned();
-        assert!(sender().notice(&mail, &Read::example("token")).is_err());
+        assert!(sender().notice(&mail, &[Read::example("token")]).is_err());
     }
 
     #[test]
     fn all_actions_have_a_mail() {
         for action in Action::ALL {
-            assert!(sender().notice(&mail(), &Read::example(action.word())).is_ok(), "{action:?}");
+            assert!(sender().notice(&mail(), &[Read::example(action.word())]).is_ok(), "{action:?}");
         }
     }
 }

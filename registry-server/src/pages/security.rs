@@ -19,7 +19,7 @@ use crate::audit;
 use crate::client_address::ClientAddress;
 use crate::error::ApiError;
 use crate::failure::Failure;
-use crate::mails::addresses::{self, Known};
+use crate::mails::addresses::{self, Became, Known};
 use crate::second_factor::{self, Enrolment, RECOVERY_CODES};
 use crate::service::Service;
 use crate::sessions;
@@ -202,11 +202,13 @@ pub(super) async fn change_email(
     visitor.check_form(&filled.form_token)?;
     let caller = visitor.must_be_signed_in_with(&filled.second_factor)?;
     let result = addresses::change(&service, &from, &caller, filled.password, &filled.email).await;
-    let done = match filled.email.trim() {
-        "" => "Mails go nowhere from now on.",
-        _ => "A mail with a link is on its way. Mails go to the new address once the link was followed.",
+    let done = |became| match became {
+        Became::Asked => "A mail with a link is on its way. Mails go to the new address once the link was followed.",
+        Became::Kept => "Mails go to that address.",
+        Became::Removed => "Mails go nowhere from now on.",
     };
-    after(&service, &visitor, EMAIL, result.map(|()| Outcome { done: Some(done), ..Outcome::default() })).await
+    let outcome = result.map(|became| Outcome { done: Some(done(became)), ..Outcome::default() });
+    after(&service, &visitor, EMAIL, outcome).await
 }
 
 pub(super) async fn change_password(

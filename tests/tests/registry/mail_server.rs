@@ -57,7 +57,7 @@ impl MailServer {
     pub(crate) fn has(&self, number: usize) -> Vec<(String, String, String)> {
         let start = Instant::now();
         while self.taken().len() < number {
-            assert!(start.elapsed() < Duration::from_secs(30), "{:?}", self.taken());
+            assert!(start.elapsed() < Duration::from_secs(30), "{} mails", self.taken().len());
             std::thread::sleep(Duration::from_millis(30));
         }
         self.taken()
