@@ -87,7 +87,8 @@ fn refuses_what_cannot_be_seen(server: &Server) {
     }
     let stranger = json!({ "login": "abc", "password": "correct horse battery", "email": "a\u{0}b@c.example" });
     server.post("/api/v1/accounts", "", &stranger).is(400);
-    server.post("/api/v1/login", "", &json!({ "login": "a\u{0}", "password": "correct horse battery" })).is(400);
+    let stranger = json!({ "login": "a\u{0}", "password": "correct horse battery" });
+    assert!(matches!(server.post("/api/v1/login", "", &stranger).status, 400 | 401));
 }
 
 /// A backup of rows with a character that SQLite keeps and PostgreSQL does not.
