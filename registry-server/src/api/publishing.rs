@@ -20,7 +20,7 @@ use crate::index;
 use crate::limits::{self, Kind};
 use crate::publish::admission;
 use crate::publish::declaration::{Declared, Publish, State as Stage, load};
-use crate::publish::{waiting, worker};
+use crate::publish::{queue, waiting, worker};
 use crate::request;
 use crate::scopes::{self, NotYours};
 use crate::service::Service;
@@ -201,7 +201,11 @@ pub(super) async fn commit(
     let watch = service.ends.watch();
     // Who waits is told of the end only, which lasts; who goes away relies on what is said here.
     let rows = if patience.wait > 0 { &service.registry.passing } else { &service.registry.rows };
-    let done = sqlx::query("UPDATE publishes SET state = 'checking' WHERE id = $1 AND state = 'open'")
+    let since = queue::waiting_since(chance::now()?);
+    // A lease that somebody holds stays theirs.
+    let done = sqlx::query("UPDATE publishes SET state = 'checking', lease = CASE WHEN lease > $1 THEN lease ELSE $2 END WHERE id = $3 AND state = 'open'")
+        .bind(since)
+        .bind(since)
         .bind(id)
         .execute(rows)
         .await?;

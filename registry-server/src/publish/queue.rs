@@ -3,7 +3,11 @@
 //!
 //! Whose turn it is stands in the rows, so that it holds over all replicas: first the account that has the fewest publishes in work, of
 //! those the one whose turn was longest ago. One place of each replica is spare: it is given only to an account that has nothing in work,
-//! so that one account never has all of them while another waits.
+//! so that one account never has all of them while another waits. Several accounts may have all of them; the next place that is free goes
+//! to one that has none.
+//!
+//! An account that begins to wait counts as one whose turn was a short time before that, however long ago it was, or if it never had one.
+//! Otherwise a stream of new accounts, or of ones that were quiet for long, would go before all others for as long as it flows.
 
 use std::sync::Arc;
 
@@ -14,6 +18,15 @@ use crate::failure::Failure;
 
 /// How long a lease lasts without being renewed, in seconds.
 pub(crate) const LEASE: i64 = 6;
+
+/// For how long before it begins to wait an account counts as having had no turn, in seconds: about as long as checks take, so that it goes
+/// before those that were served lately.
+const HEAD_START: i64 = 30;
+
+/// What a publish that begins to wait has as its lease: one that has run out by now, and says since when it waits.
+pub(crate) const fn waiting_since(now: i64) -> i64 {
+    now - 1
+}
 
 /// Accounts that are looked at before it is looked again; another replica may have been quicker with the first ones.
 const LOOKED_AT: i64 = 8;
@@ -72,7 +85,7 @@ pub(super) async fn next(rows: &AnyPool, spare: bool, now: i64) -> Result<Option
     }
 }
 
-/// An account that waits, and how often it had its turn when that was seen.
+/// An account that waits, and its last turn when that was seen.
 struct Account {
     login: String,
     turn: i64,
@@ -83,12 +96,17 @@ async fn waiting(rows: &AnyPool, spare: bool, now: i64) -> Result<Vec<Account>, 
     let found = sqlx::query(
         "SELECT login, turn FROM (SELECT p.login AS login, COALESCE(MAX(t.turn), 0) AS turn, \
          SUM(CASE WHEN p.lease < $1 THEN 1 ELSE 0 END) AS waiting, SUM(CASE WHEN p.lease < $2 THEN 0 ELSE 1 END) AS busy, \
+         (MIN(CASE WHEN p.lease < $3 THEN p.lease ELSE $4 END) - $5) * 1000 AS begun, \
          MIN(p.created) AS first FROM publishes p LEFT JOIN checking_turns t ON t.login = p.login \
          WHERE p.state = 'checking' GROUP BY p.login) AS accounts \
-         WHERE waiting > 0 AND (busy = 0 OR $3 = 0) ORDER BY busy, turn, first, login LIMIT $4",
+         WHERE waiting > 0 AND (busy = 0 OR $6 = 0) \
+         ORDER BY busy, CASE WHEN turn > begun THEN turn ELSE begun END, first, login LIMIT $7",
     )
     .bind(now)
     .bind(now)
+    .bind(now)
+    .bind(now)
+    .bind(HEAD_START)
     .bind(i64::from(spare))
     .bind(LOOKED_AT)
     .fetch_all(rows)
@@ -99,7 +117,7 @@ async fn waiting(rows: &AnyPool, spare: bool, now: i64) -> Result<Vec<Account>, 
 /// Leases the oldest publish of an account, unless the account has had a turn meanwhile: another replica counted as this one did.
 async fn lease(rows: &AnyPool, account: &Account, now: i64) -> Result<Option<String>, Failure> {
     let mut step = rows.begin().await?;
-    if !take_turn(&mut step, account).await? {
+    if !take_turn(&mut step, account, now).await? {
         return Ok(None);
     }
     let leased = sqlx::query(
@@ -118,13 +136,17 @@ async fn lease(rows: &AnyPool, account: &Account, now: i64) -> Result<Option<Str
     Ok(Some(id))
 }
 
-/// Gives an account its turn, behind all that others had; says whether it has had none since it was seen to wait.
-async fn take_turn(step: &mut Transaction<'static, Any>, account: &Account) -> Result<bool, Failure> {
+/// Gives an account its turn, behind all that others had; says whether it has had none since it was seen to wait. A turn is its time in
+/// milliseconds, or what comes next after the last one.
+async fn take_turn(step: &mut Transaction<'static, Any>, account: &Account, now: i64) -> Result<bool, Failure> {
     let done = sqlx::query(
-        "INSERT INTO checking_turns (login, turn) SELECT $1, COALESCE(MAX(turn), 0) + 1 FROM checking_turns WHERE 1 = 1 \
-         ON CONFLICT (login) DO UPDATE SET turn = excluded.turn WHERE checking_turns.turn = $2",
+        "INSERT INTO checking_turns (login, turn) \
+         SELECT $1, CASE WHEN COALESCE(MAX(turn), 0) < $2 THEN $3 ELSE MAX(turn) + 1 END FROM checking_turns WHERE 1 = 1 \
+         ON CONFLICT (login) DO UPDATE SET turn = excluded.turn WHERE checking_turns.turn = $4",
     )
     .bind(account.login.clone())
+    .bind(now * 1000)
+    .bind(now * 1000)
     .bind(account.turn)
     .execute(&mut **step)
     .await?;
@@ -142,12 +164,13 @@ mod tests {
         (folder, rows)
     }
 
-    async fn waits(rows: &AnyPool, login: &str, ids: impl IntoIterator<Item = String>, created: i64) {
+    async fn waits(rows: &AnyPool, login: &str, ids: impl IntoIterator<Item = String>, now: i64) {
         for id in ids {
-            sqlx::query("INSERT INTO publishes (id, login, dry_run, state, created, lease, result) VALUES ($1, $2, 0, 'checking', $3, 0, '')")
+            sqlx::query("INSERT INTO publishes (id, login, dry_run, state, created, lease, result) VALUES ($1, $2, 0, 'checking', $3, $4, '')")
                 .bind(id)
                 .bind(login.to_owned())
-                .bind(created)
+                .bind(now)
+                .bind(waiting_since(now))
                 .execute(rows)
                 .await
                 .unwrap();
@@ -202,6 +225,39 @@ mod tests {
         assert_eq!(next(&rows, false, 100).await.unwrap().as_deref(), Some("eve003"));
         // A lease that ran out is work that waits again.
         assert_eq!(next(&rows, true, 100 + LEASE + 1).await.unwrap().map(|id| id.len()), Some(6));
+    }
+
+    /// Two accounts that each have more to check than there are places may have all of them, and not the next one.
+    #[tokio::test]
+    async fn the_next_place_is_for_who_has_none() {
+        let (_folder, rows) = database().await;
+        waits(&rows, "eve", numbered("eve", 9), 1).await;
+        assert!(next(&rows, false, 100).await.unwrap().unwrap().starts_with("eve"));
+        let last = next(&rows, false, 100).await.unwrap().unwrap();
+        waits(&rows, "mal", numbered("mal", 9), 2).await;
+        assert_eq!(next(&rows, true, 100).await.unwrap().as_deref(), Some("mal000"));
+        waits(&rows, "ada", numbered("ada", 1), 99).await;
+        ends(&rows, &last).await;
+        assert_eq!(next(&rows, false, 100).await.unwrap().as_deref(), Some("ada000"));
+    }
+
+    /// One place, a second for each publish, and each second another account that never had a turn, or none for long.
+    #[tokio::test]
+    async fn a_stream_of_accounts_keeps_nobody_waiting() {
+        for accounts in [usize::MAX, 50] {
+            let (_folder, rows) = database().await;
+            waits(&rows, "old", numbered("old", 300), 1000).await;
+            let mut served = 0;
+            for second in 0..300 {
+                let login = format!("new{}", second % accounts);
+                let now = 1000 + i64::try_from(second).unwrap();
+                waits(&rows, &login, [format!("{login}-{second}")], now).await;
+                let id = next(&rows, false, now).await.unwrap().unwrap();
+                served += usize::from(id.starts_with("old"));
+                ends(&rows, &id).await;
+            }
+            assert!((5..=12).contains(&served), "{served} of 300");
+        }
     }
 
     /// Two replicas that see the same account wait do not both take it for one that has nothing in work.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use exo_index::digest::Sha256;
 use exo_tests::exo::binary;
 use serde_json::{Value, json};
 
@@ -59,6 +60,51 @@ fn a_short_publish_does_not_wait_for_the_long_ones_of_another_account() {
 fn a_short_publish_does_not_wait_for_the_long_ones_of_another_account_on_postgres() {
     let cluster = Cluster::start();
     nobody_waits_for_all_of_another(in_database(cluster.url()));
+}
+
+/// A registry that was down for a while finds an account that always had something to check, and a stream of new ones that each began to
+/// wait a second after the other: who is served when is seen by the turns that they had.
+fn new_accounts_wait_too(variables: Variables) {
+    let mut server = Server::start_on(Arc::new(tempfile::tempdir().unwrap()), variables);
+    server.kill();
+    let begin = 1_700_000_000;
+    let waits = |login: &str, since: i64| {
+        let id = format!("p-{login}");
+        [
+            format!(
+                "INSERT INTO publishes (id, login, dry_run, state, created, lease, result) VALUES ('{id}', '{login}', 0, 'checking', {since}, {since}, '')"
+            ),
+            format!(
+                "INSERT INTO publish_packs (publish, name, version, sha256, size) VALUES ('{id}', 'base', '1.0.0', '{}', 7)",
+                Sha256::of(b"")
+            ),
+        ]
+    };
+    let mut statements = vec![format!("INSERT INTO checking_turns (login, turn) VALUES ('old', {})", begin * 1000)];
+    statements.extend(waits("old", begin));
+    statements.extend((1..=120).flat_map(|number| waits(&format!("new{number}"), begin + number)));
+    server.change_rows_by(&statements);
+    let server = server.again();
+    let start = Instant::now();
+    while server.count_rows("SELECT COUNT(*) AS n FROM publishes WHERE state = 'checking'") > 0 {
+        assert!(start.elapsed() < Duration::from_secs(50), "they are checked");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let before =
+        "SELECT COUNT(*) AS n FROM checking_turns WHERE turn < (SELECT turn FROM checking_turns WHERE login = 'old')";
+    let before = server.count_rows(before);
+    assert!((20..40).contains(&before), "{before} of 120 new accounts went before it");
+}
+
+#[test]
+fn a_stream_of_new_accounts_keeps_nobody_waiting() {
+    new_accounts_wait_too(Vec::new());
+}
+
+#[test]
+fn a_stream_of_new_accounts_keeps_nobody_waiting_on_postgres() {
+    let cluster = Cluster::start();
+    new_accounts_wait_too(in_database(cluster.url()));
 }
 
 /// The time of all packs together is over while one of them is verified.

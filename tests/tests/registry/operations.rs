@@ -145,6 +145,13 @@ fn clients_follow_new_keys_and_a_running_server_takes_them_up() {
     assert_eq!(server.publish(&token, &[Pack::new("base", "1.0.2")])["state"], "published");
     let believed = client::trust(&server, Some(believed));
     assert_eq!((believed.root().version, believed.root().verdict_keys.len()), (3, 3));
+    let written = |detail: &str| {
+        server.count_rows(&format!(
+            "SELECT COUNT(*) AS n FROM audit WHERE login = 'exo-registry' AND action = 'rotate-keys' AND detail = '{detail}'"
+        ))
+    };
+    assert_eq!(written("root 2"), 1);
+    assert_eq!(written("root 3"), 1);
     client::check(&server, &believed, "base");
     client::check(&server, &client::trust(&server, None), "base");
     server.operate("verify-all", &[]);
