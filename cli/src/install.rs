@@ -2,6 +2,7 @@
 
 pub(crate) mod agreement;
 pub(crate) mod changes;
+pub(crate) mod listing;
 pub(crate) mod plan;
 mod reach;
 pub(crate) mod settled;

@@ -21,6 +21,15 @@ const LONGEST_DESCRIPTION: usize = 300;
 /// The most keywords of a pack.
 const MOST_KEYWORDS: usize = 10;
 
+/// The longest keyword, in characters.
+const LONGEST_KEYWORD: usize = 40;
+
+/// The longest address of a repository, and the longest licence, in bytes.
+const LONGEST_LINE: usize = 300;
+
+/// What to do about a text that is copied from somewhere with what nobody sees.
+const ANEW: &str = "write it anew without copying";
+
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
@@ -128,7 +137,7 @@ fn about(manifest: &Manifest, found: &mut Vec<Finding>) {
         Some(text) if !is_line(text, usize::MAX) => say(
             Weight::Refusal,
             "the description has a character that cannot be seen, or that turns the direction of text".to_owned(),
-            "write it anew without copying",
+            ANEW,
         ),
         Some(_) => {}
     }
@@ -138,26 +147,57 @@ fn about(manifest: &Manifest, found: &mut Vec<Finding>) {
             "the pack has no licence, so nobody may use it".to_owned(),
             "add `license = \"…\"` to `[pack]`, an SPDX expression such as `MIT` or `Apache-2.0 WITH LLVM-exception`",
         ),
+        Some(text) if !is_line(text, LONGEST_LINE) => say(
+            Weight::Refusal,
+            format!("the licence is not one line of at most {LONGEST_LINE} bytes, all of which can be seen"),
+            "put the text of the licence into LICENSE, and name it by its SPDX expression",
+        ),
         Some(text) => {
             if let Some((problem, hint)) = licence_problem(text) {
                 say(Weight::Refusal, problem, &hint);
             }
         }
     }
-    if pack.keywords.len() > MOST_KEYWORDS {
-        say(
-            Weight::Refusal,
-            format!("there are more than {MOST_KEYWORDS} keywords"),
-            "keep those that people search for",
-        );
-    }
+    keywords(&pack.keywords, found);
+    let mut say = |weight, message: String, hint: &str| found.push(finding(weight, MANIFEST_FILE, message, hint));
     if pack.exo.is_any() {
         let message = "the pack does not say which versions of exo it works with".to_owned();
         say(Weight::Advice, message, "add `exo = \">=…\"` to `[pack]`, so that a later exo is not blamed for it");
     }
-    if pack.repository.is_none() {
-        let message = "the pack does not say where its source is kept".to_owned();
-        say(Weight::Advice, message, "add `repository = \"…\"` to `[pack]`");
+    match pack.repository.as_deref() {
+        None => {
+            let message = "the pack does not say where its source is kept".to_owned();
+            say(Weight::Advice, message, "add `repository = \"…\"` to `[pack]`");
+        }
+        Some(text) if !is_line(text, LONGEST_LINE) => {
+            let message =
+                format!("the repository is not one line of at most {LONGEST_LINE} bytes, all of which can be seen");
+            say(Weight::Refusal, message, ANEW);
+        }
+        Some(_) => {}
+    }
+}
+
+/// Words that people type to find the pack: few, short, and seen where they stand.
+fn keywords(words: &[String], found: &mut Vec<Finding>) {
+    let mut refuse = |message: String, hint: &str| found.push(finding(Weight::Refusal, MANIFEST_FILE, message, hint));
+    if words.len() > MOST_KEYWORDS {
+        refuse(format!("there are more than {MOST_KEYWORDS} keywords"), "keep those that people search for");
+    }
+    for (number, word) in words.iter().enumerate() {
+        let number = number + 1;
+        if word.trim().is_empty() {
+            refuse(format!("keyword {number} is empty"), "remove it, or write the word that people search for");
+        } else if word.chars().count() > LONGEST_KEYWORD {
+            refuse(
+                format!("keyword {number} is longer than {LONGEST_KEYWORD} characters"),
+                "write single words, and say more in README.md",
+            );
+        } else if !is_line(word, usize::MAX) {
+            let message =
+                format!("keyword {number} has a character that cannot be seen, or that turns the direction of text");
+            refuse(message, ANEW);
+        }
     }
 }
 

@@ -85,6 +85,26 @@ impl Caller {
         }
     }
 
+    /// Whether the caller may do what only administrators do to an organisation: a token has to be for its whole scope.
+    pub(crate) fn must_administer_scope(&self, scope: &str) -> Result<(), ApiError> {
+        self.must_administer(None)?;
+        // No name has a `*`, so that only what stands for anything in a glob fits the one here.
+        let whole = format!("@{scope}/*");
+        if self.session || self.packs.iter().any(|glob| matches(glob, &whole)) {
+            return Ok(());
+        }
+        let hint = format!(
+            "`exo token create NAME --right {} --for '{whole}'` makes one that is, after `exo login`",
+            Right::Admin
+        );
+        Err(ApiError::forbidden(format!("the token is not for all of `@{scope}`")).hint(hint))
+    }
+
+    /// The globs of names that the caller is held to; `None` where there are none.
+    pub(crate) fn held_to(&self) -> Option<&[String]> {
+        (!self.session).then_some(&self.packs)
+    }
+
     /// Whether the caller may act as owner of a pack.
     pub(crate) async fn must_own(
         &self,
@@ -161,6 +181,11 @@ pub(crate) fn matches(glob: &str, name: &str) -> bool {
             .strip_prefix(before)
             .is_some_and(|rest| (0..=rest.len()).any(|at| rest.get(at..).is_some_and(|tail| matches(after, tail)))),
     }
+}
+
+/// A glob as `LIKE … ESCAPE '!'` of SQL reads it.
+pub(crate) fn like(glob: &str) -> String {
+    glob.replace('!', "!!").replace('_', "!_").replace('%', "!%").replace('*', "%")
 }
 
 /// Makes a token; gives its id and its text, which is not stored.
@@ -273,6 +298,12 @@ mod tests {
         ] {
             assert_eq!(matches(glob, name), fits, "{glob} {name}");
         }
+    }
+
+    #[test]
+    fn globs_in_sql() {
+        assert_eq!(like("a*"), "a%");
+        assert_eq!(like("@x/a_b%!*"), "@x/a!_b!%!!%");
     }
 
     #[tokio::test]

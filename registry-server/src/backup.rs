@@ -13,7 +13,7 @@ use exo_index::registry::note::Note;
 use exo_index::registry::pointer::Pointer;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sqlx::Row as _;
+use sqlx::{AnyConnection, Row as _};
 
 use crate::blobs::Blobs;
 use crate::configuration::{Backup, Restore};
@@ -158,12 +158,7 @@ pub(crate) async fn restore(arguments: &Restore) -> Result<(), Failure> {
     fs::create_dir_all(&place.data)?;
     let rows = database::open(place.database.as_deref(), &place.data).await?;
     let blobs = Blobs::open(place.blobs.as_deref(), &place.data)?;
-    let mut turn = database::turn(&rows).await?;
-    let known: String =
-        sqlx::query("SELECT origin FROM state WHERE id = 1").fetch_one(&mut *turn).await?.try_get("origin")?;
-    if !known.is_empty() {
-        return Err(Failure::new(format!("the registry `{known}` is there already; restore into an empty one")));
-    }
+    must_be_empty(&mut *rows.acquire().await?).await?;
     for path in contents.files.keys().filter_map(|path| path.strip_prefix("files/")) {
         blobs.put(path, read(folder, &format!("files/{path}"))?).await?;
     }
@@ -174,6 +169,9 @@ pub(crate) async fn restore(arguments: &Restore) -> Result<(), Failure> {
         texts.push((name, read_text(folder, &format!("keys/{name}"))?));
     }
     Keys::restore(&place.data, &texts)?;
+    // Files take longer than PostgreSQL lets a turn sleep, and mean nothing without rows.
+    let mut turn = database::turn(&rows).await?;
+    must_be_empty(&mut turn).await?;
     for table in kept().filter(|table| contents.files.contains_key(&rows_of(table))) {
         let lines = read_text(folder, &rows_of(&table))?;
         write_table(&mut turn, &table, &lines, contents.schema < VERSION).await?;
@@ -187,6 +185,16 @@ pub(crate) async fn restore(arguments: &Restore) -> Result<(), Failure> {
         contents.pointer
     );
     Ok(())
+}
+
+/// Refuses a database that a registry has already.
+async fn must_be_empty(rows: &mut AnyConnection) -> Result<(), Failure> {
+    let row = sqlx::query("SELECT origin FROM state WHERE id = 1").fetch_one(rows).await?;
+    let known: String = row.try_get("origin")?;
+    match known.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(format!("the registry `{known}` is there already; restore into an empty one"))),
+    }
 }
 
 /// That a file of the backup is of no use.
@@ -254,12 +262,13 @@ async fn write_table(turn: &mut Rows, table: &Table, lines: &str, earlier: bool)
         let mut query = sqlx::query(sqlx::AssertSqlSafe(statement.clone()));
         for (value, (_, kind)) in values.iter().zip(&table.columns) {
             query = match kind {
-                Kind::Text => query.bind(value.as_str().map(str::to_owned)),
+                // SQLite keeps a character of number 0, PostgreSQL does not; what is signed or hashed has none, as JSON writes it out.
+                Kind::Text => query.bind(value.as_str().map(|text| text.replace('\0', "\u{fffd}"))),
                 Kind::Integer => query.bind(value.as_i64().unwrap_or_default()),
             };
         }
         query.execute(&mut **turn).await.map_err(|error| match Failure::from(error) {
-            failure if failure.cause == Cause::Inner => wrong(failure.message),
+            failure if matches!(failure.cause, Cause::Inner | Cause::NoText) => wrong(failure.message),
             failure => failure,
         })?;
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use exo_index::name::PackName;
 use exo_index::version::Version;
+use exo_index::visible;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 use sqlx::query::Query;
@@ -185,7 +186,7 @@ pub(crate) async fn keep(
     about(put, subject, checker)
         .bind(at)
         .bind(outcome.word().to_owned())
-        .bind(detail.to_owned())
+        .bind(visible::shown(detail))
         .execute(&mut *rows)
         .await?;
     let forget = "DELETE FROM unsettled WHERE name = $1 AND version = $2 AND exo = $3 AND checker = $4 AND solver = $5";
@@ -206,7 +207,7 @@ pub(crate) async fn put_off(
                SELECT name, version, $3, $4, $5, $6, 1, 0, $7 FROM versions WHERE name = $1 AND version = $2 \
                ON CONFLICT (name, version, exo, checker, solver) \
                DO UPDATE SET at = excluded.at, tries = unsettled.tries + 1, detail = excluded.detail RETURNING tries";
-    let put = about(put, subject, checker).bind(at).bind(detail.to_owned());
+    let put = about(put, subject, checker).bind(at).bind(visible::shown(detail));
     let Some(row) = put.fetch_optional(&mut *rows).await? else { return Ok(()) };
     let wait = "UPDATE unsettled SET again = $6 \
                 WHERE name = $1 AND version = $2 AND exo = $3 AND checker = $4 AND solver = $5";

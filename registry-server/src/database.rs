@@ -87,6 +87,15 @@ enum Lasting {
 /// What a savepoint would be taken back by is small, and needs no file.
 const TEMPORARY: &str = "PRAGMA temp_store = MEMORY";
 
+/// How nobody waits longer than a request may take for a replica that is frozen, or cut off, while it holds the lock of a turn, and PostgreSQL
+/// notices a machine that is gone. It takes no lock from a replica that only sleeps: that one would go on to write files when it wakes.
+const NO_WAIT_FOR_EVER: [&str; 4] = [
+    "SET lock_timeout = '20s'",
+    "SET tcp_keepalives_idle = 15",
+    "SET tcp_keepalives_interval = 5",
+    "SET tcp_keepalives_count = 3",
+];
+
 /// Connects to the database.
 async fn connect(url: Option<&str>, data: &Path, lasting: Lasting) -> Result<AnyPool, Failure> {
     sqlx::any::install_default_drivers();
@@ -110,6 +119,7 @@ async fn connect(url: Option<&str>, data: &Path, lasting: Lasting) -> Result<Any
         (false, Lasting::Forever) => &[],
         (false, Lasting::Passing) => &["SET synchronous_commit = off"],
     };
+    let common: &[&str] = if sqlite { &[] } else { &NO_WAIT_FOR_EVER };
     let most = match (sqlite, lasting) {
         // Who waits for the only connection is woken; who waits for the lock of SQLite looks for it again and again.
         (true, Lasting::Passing) => 1,
@@ -122,7 +132,7 @@ async fn connect(url: Option<&str>, data: &Path, lasting: Lasting) -> Result<Any
         .acquire_timeout(Duration::from_secs(20))
         .after_connect(move |connection, _| {
             Box::pin(async move {
-                for setting in settings {
+                for setting in settings.iter().chain(common) {
                     connection.execute(*setting).await?;
                 }
                 Ok(())

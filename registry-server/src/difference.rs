@@ -1,18 +1,22 @@
 //! Two versions of a pack side by side: which files changed, and how.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use exo_index::registry::shard::VersionEntry;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
 use crate::contents;
+use crate::efforts::Audience;
 use crate::failure::Failure;
-use crate::registry::Registry;
+use crate::service::Service;
 
-/// The most lines shown of all files together; the rest is counted, not shown.
+/// The most lines shown of all files together. Of the file in which it is reached the rest is counted; those behind it are only named.
 const MOST_LINES: usize = 4000;
+
+/// The most text shown of all files together, in bytes.
+const MOST_TEXT: usize = 2 << 20;
 
 /// A larger file is not compared line by line, in bytes.
 const LARGEST_FILE: usize = 512 << 10;
@@ -20,13 +24,19 @@ const LARGEST_FILE: usize = 512 << 10;
 /// How long the comparison of one file may look for the shortest change.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// How long the comparison of all files may take; those behind it are only named.
+const PATIENCE_WITH_ALL: Duration = Duration::from_secs(1);
+
 /// Everything that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Difference {
     /// In the order of the paths.
     pub(crate) files: Vec<FileChange>,
+    /// Lines of the files that were compared.
     pub(crate) added: usize,
     pub(crate) removed: usize,
+    /// Files of which only the name is told, since all before them were much already.
+    pub(crate) not_compared: usize,
 }
 
 /// How a file differs.
@@ -40,6 +50,8 @@ pub(crate) struct FileChange {
     pub(crate) hidden: usize,
     /// The file is too large to be compared.
     pub(crate) too_large: bool,
+    /// The files before it were so much that it was not compared.
+    pub(crate) not_compared: bool,
 }
 
 /// One line of a change.
@@ -66,29 +78,64 @@ impl Line {
 ///
 /// # Errors
 /// An archive is missing, or is not the one that was published.
-pub(crate) async fn of(registry: &Registry, from: &VersionEntry, to: &VersionEntry) -> Result<Difference, Failure> {
+pub(crate) async fn of(service: &Service, from: &VersionEntry, to: &VersionEntry) -> Result<Difference, Failure> {
+    let place = service.comparing.place().await?;
+    let registry = &service.registry;
     let (old, new) = (contents::files(registry, from).await?, contents::files(registry, to).await?);
-    Ok(tokio::task::spawn_blocking(move || difference(&old.files, &new.files)).await?)
+    place.work(move |audience| difference(&old.files, &new.files, &mut Room::new(audience))).await
+}
+
+/// What there still is to spend on a difference.
+struct Room<'a> {
+    lines: usize,
+    text: usize,
+    until: Instant,
+    audience: &'a Audience,
+}
+
+impl<'a> Room<'a> {
+    fn new(audience: &'a Audience) -> Self {
+        Self { lines: MOST_LINES, text: MOST_TEXT, until: Instant::now() + PATIENCE_WITH_ALL, audience }
+    }
+
+    fn is_used_up(&self) -> bool {
+        self.lines == 0 || self.text == 0 || Instant::now() >= self.until || self.audience.has_left()
+    }
+
+    /// How many of some lines there is room for; they take it.
+    fn take(&mut self, lines: &[Line]) -> usize {
+        let mut taken = 0;
+        for line in lines.iter().take(self.lines) {
+            if line.text.len() > self.text {
+                self.text = 0;
+                break;
+            }
+            self.text -= line.text.len();
+            taken += 1;
+        }
+        self.lines -= taken;
+        taken
+    }
 }
 
 /// What changed from one tree of files to another.
-fn difference(from: &BTreeMap<String, Vec<u8>>, to: &BTreeMap<String, Vec<u8>>) -> Difference {
+fn difference(from: &BTreeMap<String, Vec<u8>>, to: &BTreeMap<String, Vec<u8>>, room: &mut Room<'_>) -> Difference {
     let paths: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
-    let mut whole = Difference { files: Vec::new(), added: 0, removed: 0 };
-    let mut room = MOST_LINES;
+    let mut whole = Difference { files: Vec::new(), added: 0, removed: 0, not_compared: 0 };
     for path in paths {
-        let Some(mut change) = file_change(path, from.get(path), to.get(path)) else { continue };
+        let Some(mut change) = file_change(path, from.get(path), to.get(path), room) else { continue };
         whole.added += change.lines.iter().filter(|line| line.sign == '+').count();
         whole.removed += change.lines.iter().filter(|line| line.sign == '-').count();
-        change.hidden = change.lines.len().saturating_sub(room);
-        change.lines.truncate(room);
-        room -= change.lines.len();
+        whole.not_compared += usize::from(change.not_compared);
+        let shown = room.take(&change.lines);
+        change.hidden = change.lines.len() - shown;
+        change.lines.truncate(shown);
         whole.files.push(change);
     }
     whole
 }
 
-fn file_change(path: &str, from: Option<&Vec<u8>>, to: Option<&Vec<u8>>) -> Option<FileChange> {
+fn file_change(path: &str, from: Option<&Vec<u8>>, to: Option<&Vec<u8>>, room: &Room<'_>) -> Option<FileChange> {
     if from == to {
         return None;
     }
@@ -98,14 +145,18 @@ fn file_change(path: &str, from: Option<&Vec<u8>>, to: Option<&Vec<u8>>) -> Opti
         (Some(_), Some(_)) => "changed",
     };
     let too_large = from.into_iter().chain(to).any(|bytes| bytes.len() > LARGEST_FILE);
+    let not_compared = !too_large && room.is_used_up();
     let text = |bytes: Option<&Vec<u8>>| String::from_utf8_lossy(bytes.map_or(&[], Vec::as_slice)).into_owned();
-    let lines = if too_large { Vec::new() } else { changed_lines(&text(from), &text(to)) };
-    Some(FileChange { path: path.to_owned(), how, lines, hidden: 0, too_large })
+    let lines = match too_large || not_compared {
+        true => Vec::new(),
+        false => changed_lines(&text(from), &text(to), room.until),
+    };
+    Some(FileChange { path: path.to_owned(), how, lines, hidden: 0, too_large, not_compared })
 }
 
 /// The changed lines, each with up to three lines around it.
-fn changed_lines(before: &str, after: &str) -> Vec<Line> {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+fn changed_lines(before: &str, after: &str, until: Instant) -> Vec<Line> {
+    let diff = TextDiff::configure().deadline(until.min(Instant::now() + PATIENCE)).diff_lines(before, after);
     let mut lines: Vec<Line> = Vec::new();
     for group in diff.grouped_ops(3) {
         if !lines.is_empty() {
@@ -127,6 +178,10 @@ fn changed_lines(before: &str, after: &str) -> Vec<Line> {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+
+    fn difference(from: &BTreeMap<String, Vec<u8>>, to: &BTreeMap<String, Vec<u8>>) -> Difference {
+        super::difference(from, to, &mut Room::new(&Audience::default()))
+    }
 
     fn tree(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
         files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
@@ -164,5 +219,47 @@ mod tests {
         let large = "x".repeat(LARGEST_FILE + 1);
         let whole = difference(&tree(&[("a", &large)]), &tree(&[("a", "")]));
         assert!(whole.files[0].too_large);
+    }
+
+    /// Text that is compared for as long as it may be: short lines, of which many are the same in other places.
+    fn shuffled(seed: u64) -> String {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        (0..12_000).map(|_| format!("# {}\n", next() % 997)).collect()
+    }
+
+    #[test]
+    fn all_files_together_have_an_end() {
+        let trees = [1, 2].map(|seed| {
+            let text = shuffled(seed);
+            (0..60).map(|number| (format!("f{number:02}"), text.clone().into_bytes())).collect::<BTreeMap<_, _>>()
+        });
+        let start = Instant::now();
+        let whole = difference(&trees[0], &trees[1]);
+        // Alone, each of them takes all of its time.
+        assert!(start.elapsed() < 20 * PATIENCE, "{:?}", start.elapsed());
+        assert_eq!((whole.files.len(), whole.not_compared), (60, 59));
+        assert!(whole.files[0].hidden > 0 && whole.files[59].not_compared && whole.files[59].how == "changed");
+    }
+
+    #[test]
+    fn long_lines_have_an_end_too() {
+        let long = format!("{}\n", "x".repeat(LARGEST_FILE - 1));
+        let all: BTreeMap<_, _> = (0..40).map(|number| (format!("f{number:02}"), long.clone().into_bytes())).collect();
+        let whole = difference(&tree(&[]), &all);
+        let shown: usize = whole.files.iter().flat_map(|file| &file.lines).map(|line| line.text.len()).sum();
+        assert!(shown <= MOST_TEXT && whole.not_compared > 30, "{shown} {}", whole.not_compared);
+    }
+
+    #[test]
+    fn nothing_is_compared_once_the_time_is_over() {
+        let audience = Audience::default();
+        let mut room = Room::new(&audience);
+        room.until = Instant::now();
+        let whole = super::difference(&tree(&[("a", "1\n")]), &tree(&[("a", "2\n")]), &mut room);
+        assert!(whole.files[0].not_compared && whole.files[0].lines.is_empty());
     }
 }

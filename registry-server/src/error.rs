@@ -120,14 +120,26 @@ impl<E: Into<Failure>> From<E> for ApiError {
     /// Nothing of an inner failure is told to whoever asked; it stands in the log, under the id of the answer.
     fn from(error: E) -> Self {
         let failure: Failure = error.into();
+        if failure.cause == Cause::NoText {
+            return Self::malformed("a text of the request has a character of number 0 (`\\u0000`)")
+                .hint("leave it out");
+        }
         tracing::error!(%failure, request = request::id(), "a request failed");
         match failure.cause {
-            Cause::Inner => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the registry failed to answer")
-                .hint("whoever runs it finds the reason in its log, under the id of this request"),
+            Cause::Inner | Cause::NoText => {
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the registry failed to answer")
+                    .hint("whoever runs it finds the reason in its log, under the id of this request")
+            }
             Cause::DiskFull => {
                 Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk-full", "the registry has no room left")
                     .hint("whoever runs it has to make room; then send the same again")
             }
+            Cause::Held => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "held",
+                "another server of the registry has held what this waits for, and does not go on",
+            )
+            .hint("send the same again in a minute; where that does not help, whoever runs the registry ends the server that sleeps"),
             Cause::NoDatabase => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "no-database", "the registry does not reach its database")
                     .hint("send the same again in a moment")

@@ -20,6 +20,10 @@ pub(crate) enum Cause {
     DiskFull,
     /// The database does not answer.
     NoDatabase,
+    /// Another replica, or a command, holds what this waits for.
+    Held,
+    /// A text has a character that the database does not keep.
+    NoText,
 }
 
 impl Failure {
@@ -61,11 +65,15 @@ impl From<sqlx::Error> for Failure {
     }
 }
 
-/// SQLite's code of a full disk is 13, PostgreSQL's is 53100; its class 57 says that the server ends or starts.
+/// SQLite's code of a full disk is 13, PostgreSQL's is 53100; its class 57 says that the server ends or starts, 25P03 that it took back a
+/// transaction that slept, 55P03 that another one did not end in time, and 22021 that a text has a character of number 0.
 fn cause_of_rows(error: &sqlx::Error) -> Cause {
     match error {
         sqlx::Error::Database(said) => match said.code().as_deref() {
             Some("13" | "53100") => Cause::DiskFull,
+            Some("22021") => Cause::NoText,
+            Some("25P03") => Cause::NoDatabase,
+            Some("55P03") => Cause::Held,
             Some(code) if code.len() == 5 && code.starts_with("57P") => Cause::NoDatabase,
             Some(_) | None if said.message().contains("database or disk is full") => Cause::DiskFull,
             Some(_) | None => Cause::Inner,
@@ -100,6 +108,7 @@ from! {
     "time" std::time::SystemTimeError,
     "randomness" getrandom::Error,
     "background work" tokio::task::JoinError,
+    "background work" tokio::sync::AcquireError,
 }
 
 impl From<exo_index::name::NameError> for Failure {

@@ -1,4 +1,5 @@
-//! Small files that never change and were asked for lately, kept in memory so that reading the index does not wait for the store.
+//! Small files that never change and were asked for lately, and pages made of them, kept in memory so that reading the index does not wait for
+//! the store.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -153,7 +153,8 @@ fn cost(method: &Method, path: &str) -> i64 {
         _ if path.starts_with("/v1/") || path.starts_with("/static/") || path == "/metrics" => 0,
         // Logins and sign-ups are counted for themselves.
         _ if watched.contains(&path) || !matches!(*method, Method::GET | Method::HEAD) => 0,
-        _ if path.contains("/search") || path.contains("/diff/") || path.ends_with("/compare") => 3,
+        _ if path.contains("/diff/") || path.ends_with("/compare") => 20,
+        _ if path.contains("/search") => 3,
         _ => 1,
     }
 }
@@ -211,7 +212,8 @@ mod tests {
             (Method::GET, "/search", 3),
             (Method::HEAD, "/search", 3),
             (Method::HEAD, "/packs/neon", 1),
-            (Method::GET, "/api/v1/packs/neon/1.0.0/diff/1.1.0", 3),
+            (Method::GET, "/api/v1/packs/neon/1.0.0/diff/1.1.0", 20),
+            (Method::GET, "/packs/neon/compare", 20),
         ] {
             assert_eq!(cost(&method, path), expected, "{method} {path}");
         }

@@ -20,6 +20,7 @@ mod contents;
 mod database;
 mod deletion;
 mod difference;
+mod efforts;
 mod error;
 mod failure;
 mod heap;

@@ -177,7 +177,7 @@ pub(crate) async fn remove(service: &Service, caller: &Caller, name: &str, login
 /// # Errors
 /// The caller is no administrator, a code of the second factor is needed, or there is no such organisation.
 pub(crate) async fn verify(service: &Service, caller: &Caller, name: &str, verified: bool) -> Result<(), ApiError> {
-    caller.must_administer(None)?;
+    caller.must_administer_scope(name)?;
     second_factor::prove(service, caller).await?;
     let mut turn = database::turn(&service.registry.rows).await?;
     if !organisations::exists(&mut turn, name).await? {

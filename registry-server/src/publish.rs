@@ -6,6 +6,7 @@ pub(crate) mod bundled;
 pub(crate) mod declaration;
 pub(crate) mod ended;
 pub(crate) mod examination;
+mod failing;
 pub(crate) mod folders;
 pub(crate) mod names;
 pub(crate) mod queue;

@@ -6,12 +6,13 @@ use exo_index::visible::is_visible;
 use serde::{Deserialize, Serialize};
 use sqlx::{Acquire as _, AnyConnection, Row as _};
 
-use crate::access::Caller;
+use crate::access::{Caller, like};
 use crate::audit::action::Action;
 use crate::audit::{self, Entry};
 use crate::chance;
 use crate::deletion;
 use crate::error::ApiError;
+use crate::failure::Failure;
 use crate::limits::{self, Kind};
 use crate::service::Service;
 
@@ -126,17 +127,30 @@ pub(crate) async fn make(
     Ok(id)
 }
 
-/// All reports, those that are open first, then the newest.
+/// All reports on packs that the caller's token is for, those that are open first, then the newest.
 ///
 /// # Errors
 /// The caller is no administrator.
 pub(crate) async fn list(rows: &mut AnyConnection, caller: &Caller) -> Result<Vec<Report>, ApiError> {
     caller.must_administer(None)?;
-    let query = "SELECT id, name, version, login, kind, text, at, closed_by, CASE WHEN EXISTS (SELECT 1 FROM tombstones AS t \
-                 WHERE t.name = reports.name AND t.version IN ('', reports.version)) THEN 1 ELSE 0 END AS deleted FROM reports \
-                 ORDER BY CASE WHEN closed_by = '' THEN 0 ELSE 1 END, at DESC, id LIMIT $1";
+    let patterns: Option<Vec<String>> = caller.held_to().map(|globs| globs.iter().map(|glob| like(glob)).collect());
+    let places = |patterns: &Vec<String>| -> Vec<String> {
+        (2..).take(patterns.len()).map(|place| format!("name LIKE ${place} ESCAPE '!'")).collect()
+    };
+    let of_the_token = patterns
+        .as_ref()
+        .map_or_else(String::new, |patterns| format!("WHERE 1 = 0 OR {} ", places(patterns).join(" OR ")));
+    let statement = format!(
+        "SELECT id, name, version, login, kind, text, at, closed_by, CASE WHEN EXISTS (SELECT 1 FROM tombstones AS t \
+         WHERE t.name = reports.name AND t.version IN ('', reports.version)) THEN 1 ELSE 0 END AS deleted FROM reports \
+         {of_the_token}ORDER BY CASE WHEN closed_by = '' THEN 0 ELSE 1 END, at DESC, id LIMIT $1"
+    );
+    let mut query = sqlx::query(sqlx::AssertSqlSafe(statement)).bind(LISTED);
+    for pattern in patterns.into_iter().flatten() {
+        query = query.bind(pattern);
+    }
     let mut reports = Vec::new();
-    for row in sqlx::query(query).bind(LISTED).fetch_all(rows).await? {
+    for row in query.fetch_all(rows).await? {
         let closed_by: String = row.try_get("closed_by")?;
         reports.push(Report {
             id: row.try_get("id")?,
@@ -165,9 +179,14 @@ pub(crate) async fn open(rows: &mut AnyConnection) -> Result<i64, ApiError> {
 /// Marks a report as dealt with.
 ///
 /// # Errors
-/// The caller is no administrator, or there is no such open report.
+/// The caller is no administrator, or one by a token for other packs, or there is no such open report.
 pub(crate) async fn close(rows: &mut AnyConnection, caller: &Caller, id: &str) -> Result<(), ApiError> {
     caller.must_administer(None)?;
+    let reported = sqlx::query("SELECT name FROM reports WHERE id = $1").bind(id.to_owned());
+    if let Some(row) = reported.fetch_optional(&mut *rows).await? {
+        let name = PackName::parse(&row.try_get::<String, _>("name")?).map_err(Failure::from)?;
+        caller.must_administer(Some(&name))?;
+    }
     let mut rows = rows.begin().await?;
     let done = sqlx::query("UPDATE reports SET closed_by = $1 WHERE id = $2 AND closed_by = ''")
         .bind(caller.login.clone())

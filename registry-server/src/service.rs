@@ -18,6 +18,7 @@ use crate::api;
 use crate::compatibility::Checker;
 use crate::configuration::Serve;
 use crate::connections;
+use crate::efforts::Efforts;
 use crate::failure::Failure;
 use crate::index;
 use crate::kept::Kept;
@@ -65,6 +66,10 @@ pub(crate) struct Service {
     pub(crate) ends: Ends,
     /// What was served lately of the files that never change.
     pub(crate) kept: Kept,
+    /// Where texts of packs are made into pages.
+    pub(crate) rendering: Efforts,
+    /// Where versions are compared.
+    pub(crate) comparing: Efforts,
     /// What search looks through.
     pub(crate) table: Table,
     pub(crate) open_sign_up: bool,
@@ -154,6 +159,8 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
         turns,
         ends: Ends::default(),
         kept: Kept::default(),
+        rendering: Efforts::default(),
+        comparing: Efforts::default(),
         table: Table::default(),
         open_sign_up,
         behind_proxy,
@@ -210,6 +217,7 @@ pub(crate) fn router(service: Service) -> Router {
         .layer(DefaultBodyLimit::max(api::LARGEST_BODY))
         .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::REQUEST_TIMEOUT, Duration::from_secs(60)))
         .layer(from_fn(api::refusals::uniform))
+        .layer(from_fn_with_state(service.clone(), api::refusals::without_null))
         .layer(from_fn_with_state(service.clone(), limits::throttled))
         .layer(from_fn_with_state(behind_proxy, request::identified))
         .with_state(service)

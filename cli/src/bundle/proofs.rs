@@ -15,6 +15,7 @@ use exo_index::visible::shown;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome, count};
+use crate::install::listing;
 use crate::policy::now;
 use crate::registry::client;
 use crate::registry::configuration::Registries;
@@ -149,6 +150,7 @@ fn statement(
             return Err(unproven(url, &format!("`{title}` is locked with other content than was published"))
                 .hint("do not use this bundle, nor the lockfile that it was made for"));
         }
+        listing::same_time(pack, Some(entry.published))?;
         let said = |word: &str, said: &Withdrawal| {
             let reason = said.reason.as_deref().map(|reason| format!(": {}", shown(reason))).unwrap_or_default();
             format!("`{title}` was {word} already{reason}")

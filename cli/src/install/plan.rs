@@ -20,6 +20,7 @@ use crate::cache::Cache;
 use crate::cache::tree::Tree;
 use crate::disk_world::{Location, WorldPack, content_of_folder, digest_of, pack_id};
 use crate::failure::{Failure, Outcome};
+use crate::install::listing;
 use crate::install::unpack::unpack;
 use crate::install::verdict::Verdict;
 use crate::parallel;
@@ -431,7 +432,7 @@ fn instance(
             }
         }
         (LockedSource::Builtin | LockedSource::Registry(_), Some(archive), Some(digest)) => {
-            same_history(registry, locked)?;
+            listing::agrees(registry, locked)?;
             let tree = unpack(settings, cache, registry, (&locked.name, &locked.version), (&archive, &digest))?;
             let manifest = manifest_of(&tree, locked)?;
             let folder = Tree::folder_of(cache, &digest);
@@ -447,21 +448,6 @@ fn instance(
                 .hint(format!("delete its entry from {LOCK_FILE} and run `exo install`")))
         }
     }
-}
-
-/// A publish keeps its number in the log of its registry for good.
-fn same_history(registry: &Registry, locked: &LockedPack) -> Outcome<()> {
-    let shown = registry.get(&locked.name, &locked.version).and_then(|pack| pack.log());
-    let (Some(then), Some(now)) = (locked.log, shown) else { return Ok(()) };
-    if then == now {
-        return Ok(());
-    }
-    let (name, version, source) = (&locked.name, &locked.version, &locked.source);
-    Err(Failure::refused(format!(
-        "`{name} {version}` is entry {now} of the log of `{source}`, and was entry {then} when it was locked"
-    ))
-    .code(codes::DIGEST)
-    .hint("the registry shows another history than before: do not install from it, and tell its operator"))
 }
 
 /// The manifest of an installed pack, which must be the pack that was locked.

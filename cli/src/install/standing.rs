@@ -11,6 +11,7 @@ use exo_index::visible::shown;
 
 use crate::builtin_packs::Registry;
 use crate::failure::Outcome;
+use crate::install::listing;
 use crate::project::Project;
 use crate::registry::reach::{locked_place, with_urls};
 use crate::registry::tombstone::Tombstone;
@@ -48,7 +49,8 @@ pub(crate) struct Standing {
 /// What is said against the versions of a lockfile; those of which nothing is said are left out.
 ///
 /// # Errors
-/// A registry that is asked does not answer, or is not believed. Memory that lacks something says nothing of it.
+/// A registry that is asked does not answer, or is not believed, or the lockfile says something of a version that its registry does not.
+/// Memory that lacks something says nothing of it.
 pub(crate) fn standings(
     settings: &Settings,
     terminal: &Terminal,
@@ -56,6 +58,19 @@ pub(crate) fn standings(
     lock: &Lockfile,
     ask: Ask,
 ) -> Outcome<Vec<Standing>> {
+    let (registry, said) = heard(settings, terminal, project, lock, ask)?;
+    lock.packs.values().try_for_each(|pack| listing::agrees(&registry, pack))?;
+    Ok(said)
+}
+
+/// The same of a lockfile that may be wrong, with the index that says it.
+fn heard(
+    settings: &Settings,
+    terminal: &Terminal,
+    project: &Project,
+    lock: &Lockfile,
+    ask: Ask,
+) -> Outcome<(Registry, Vec<Standing>)> {
     let mut registry = Registry::open(settings)?;
     let manifest = with_urls(settings, project.locked_for(&project.manifest)?)?;
     let elsewhere = lock.packs.values().filter(|pack| matches!(pack.source, LockedSource::Registry(_)));
@@ -81,7 +96,8 @@ pub(crate) fn standings(
             Ask::Memory => None,
         })
     };
-    Ok(lock.packs.values().filter(registered).filter_map(said).collect())
+    let all = lock.packs.values().filter(registered).filter_map(said).collect();
+    Ok((registry, all))
 }
 
 /// A version that its registry had when it was locked, and has no more. What is remembered may be older than the lockfile, and says
@@ -162,13 +178,19 @@ impl Standing {
 /// no reason to stop.
 pub(crate) fn warn(settings: &Settings, terminal: &Terminal, project: &Project, lock: &Lockfile, ask: Ask) -> bool {
     let ask = if settings.offline { Ask::Memory } else { ask };
-    let said = standings(settings, terminal, project, lock, ask).or_else(|failed| {
+    let heard = heard(settings, terminal, project, lock, ask).or_else(|failed| {
         terminal.warning(&format!("what registries say of the locked packs by now is not known: {}", failed.message));
-        standings(settings, terminal, project, lock, Ask::Memory)
+        heard(settings, terminal, project, lock, Ask::Memory)
     });
-    let lines: Vec<String> = said.iter().flatten().flat_map(Standing::warnings).collect();
+    let mut lines: Vec<String> = Vec::new();
+    if let Ok((registry, said)) = &heard {
+        // A build needs no network, and takes what is locked; so this is told, where installing and auditing refuse it.
+        let wrong = lock.packs.values().filter_map(|pack| listing::agrees(registry, pack).err());
+        lines.extend(wrong.map(|failure| failure.message.clone()));
+        lines.extend(said.iter().flat_map(Standing::warnings));
+    }
     lines.iter().for_each(|line| terminal.warning(line));
-    said.is_err() || !lines.is_empty()
+    heard.is_err() || !lines.is_empty()
 }
 
 /// Puts withdrawn packs back into a lockfile that they were taken out of so that others could be chosen; says whether there are any.
@@ -181,7 +203,7 @@ pub(crate) fn keep_withdrawn(
     project: &mut Project,
     before: &Lockfile,
 ) -> Outcome<bool> {
-    let said = standings(settings, terminal, project, before, Ask::Registries)?;
+    let (_, said) = heard(settings, terminal, project, before, Ask::Registries)?;
     let withdrawn: BTreeSet<PackName> =
         said.into_iter().filter(Standing::is_withdrawn).map(|standing| standing.name).collect();
     let Some(lock) = &mut project.lock else { return Ok(false) };

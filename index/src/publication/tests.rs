@@ -101,3 +101,31 @@ fn a_pack_without_modules_is_none() {
     });
     assert_eq!(texts(&all), ["src: the pack has no modules", "tests: the pack has no tests"]);
 }
+
+#[test]
+fn what_lists_show_is_short_and_can_be_seen() {
+    let long = format!("[\"{}\"]", "k".repeat(41));
+    let words = format!("[{}]", "\"a\", ".repeat(11));
+    for (lines, expected) in [
+        ("keywords = [\"tile\", \"für 日本語\"]".to_owned(), None),
+        ("keywords = [\"tile\", \"a\\u0000b\"]".to_owned(), Some("keyword 2 has a character that cannot be seen")),
+        ("keywords = [\"\\u001b[31m\"]".to_owned(), Some("keyword 1 has a character that cannot be seen")),
+        ("keywords = [\"\"]".to_owned(), Some("keyword 1 is empty")),
+        (format!("keywords = {long}"), Some("keyword 1 is longer than 40 characters")),
+        (format!("keywords = {words}"), Some("there are more than 10 keywords")),
+    ] {
+        let refused: Vec<Finding> = found(put("Exo.toml", format!("{READY}{lines}\n")));
+        let first = refused.first().map(ToString::to_string);
+        match expected {
+            None => assert_eq!(first, None),
+            Some(expected) => {
+                assert!(first.as_ref().is_some_and(|text| text.contains(expected)), "{first:?} is not {expected}");
+                assert_eq!((refused[0].weight, refused[0].file.as_str()), (Weight::Refusal, "Exo.toml"));
+            }
+        }
+    }
+    for (line, hidden) in [("https://example.org/p", "https://example.org/\\u0000"), ("\"MIT\"", "\"MIT\\u0000\"")] {
+        let text = texts(&found(put("Exo.toml", READY.replace(line, hidden))));
+        assert!(text[0].contains("not one line of at most 300 bytes"), "{text:?}");
+    }
+}

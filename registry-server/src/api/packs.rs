@@ -84,12 +84,12 @@ pub(super) async fn difference(
     for entry in [&old, &new] {
         quarantine::check(name.as_str(), entry)?;
     }
-    let files = difference::of(&service.registry, &old, &new).await?;
+    let files = difference::of(&service, &old, &new).await?;
     let mut rows = service.registry.rows.acquire().await?;
     let (before, after) = (bump::offered(&mut rows, &name, &from).await?, bump::offered(&mut rows, &name, &to).await?);
     Ok(Json(json!({
         "name": name.as_str(), "from": from.to_string(), "to": to.to_string(),
-        "files": files.files, "added": files.added, "removed": files.removed,
+        "files": files.files, "added": files.added, "removed": files.removed, "not_compared": files.not_compared,
         "offers": {
             "added": after.difference(&before).collect::<Vec<_>>(),
             "removed": before.difference(&after).collect::<Vec<_>>(),

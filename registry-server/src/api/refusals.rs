@@ -1,12 +1,14 @@
 //! Refusals that come from below the handlers: a route, a method, a body or a query that is none, told in the one shape of errors.
 
 use axum::body::to_bytes;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::error::ApiError;
+use crate::pages;
+use crate::service::Service;
 
 /// More of a refusal than this is not read.
 const LONGEST: usize = 4096;
@@ -25,6 +27,20 @@ const MEANINGS: [(&str, &str); 6] = [
 pub(crate) fn is_of_programs(path: &str) -> bool {
     let below = |start: &str| path.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     below("/api") || below("/v1") || below("/metrics")
+}
+
+/// Sends away who asks with a character of number 0, which PostgreSQL keeps nowhere: nothing has such a name.
+pub(crate) async fn without_null(State(service): State<Service>, request: Request, next: Next) -> Response {
+    let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+    let error = match (path.contains("%00"), query.contains("%00")) {
+        (true, _) => ApiError::nowhere(path),
+        (false, true) => ApiError::malformed("the query has a character of number 0 (`%00`)").hint("leave it out"),
+        (false, false) => return next.run(request).await,
+    };
+    match is_of_programs(path) {
+        true => error.into_response(),
+        false => pages::refused(&service, error),
+    }
 }
 
 /// Gives every refusal of a path for programs the one shape.

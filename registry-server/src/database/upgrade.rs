@@ -10,10 +10,10 @@ use super::{execute, turn};
 use crate::failure::Failure;
 
 /// The version of `schema.sql`.
-pub(crate) const VERSION: i64 = 5;
+pub(crate) const VERSION: i64 = 6;
 
 /// The statements that make a version of the one before it. Tables and indexes that are new are in `schema.sql`, and made from there.
-const STEPS: [(i64, &[&str]); 4] = [
+const STEPS: [(i64, &[&str]); 5] = [
     (
         2,
         &[
@@ -29,6 +29,7 @@ const STEPS: [(i64, &[&str]); 4] = [
     (3, &["ALTER TABLE accounts ADD COLUMN generation BIGINT NOT NULL DEFAULT 0"]),
     (4, &["ALTER TABLE packs ADD COLUMN archived BIGINT NOT NULL DEFAULT 0"]),
     (5, &["ALTER TABLE accounts ADD COLUMN confirmed_email TEXT NOT NULL DEFAULT ''"]),
+    (6, &["ALTER TABLE publishes ADD COLUMN tries BIGINT NOT NULL DEFAULT 0"]),
 ];
 
 /// Brings the tables that are there to the present version; new ones are made afterwards.

@@ -300,7 +300,7 @@ fn may_be_read(visitor: &Visitor, name: &PackName, entry: &VersionEntry) -> Resu
         return Ok(());
     }
     let held = format!("`{name} {}` is in quarantine: its files are not shown", entry.version);
-    visitor.caller.as_ref().ok_or_else(|| ApiError::forbidden(held))?.must_administer(None)
+    visitor.caller.as_ref().ok_or_else(|| ApiError::forbidden(held))?.must_administer(Some(name))
 }
 
 /// What all pages of a pack have.
@@ -328,13 +328,13 @@ pub(super) async fn show(
     }
     let whole = Whole { frame: &visitor.frame, pack: &pack };
     match tab {
-        Tab::Readme => readme::page(registry, whole).await,
+        Tab::Readme => readme::page(&service, whole).await,
         Tab::Versions => versions::page(registry, whole).await,
         Tab::Dependencies => neighbours::dependencies(&service, whole).await,
         Tab::Dependants => neighbours::dependants(registry, whole).await,
         Tab::Checks => checks::page(registry, whole).await,
         Tab::Sources => sources::page(registry, whole, file).await,
-        Tab::Compare => compare::page(registry, whole, &asked, &visitor).await,
+        Tab::Compare => compare::page(&service, whole, &asked, &visitor).await,
         Tab::Manage => manage::page(&service, &visitor, whole, None, &manage::Filled::default()).await,
     }
 }

@@ -1,5 +1,6 @@
 //! How a publish ends that is refused: what is kept of the reasons has an end, however much a pack has to say.
 
+use exo_index::visible;
 use serde_json::{Map, Value, json};
 use sqlx::AnyConnection;
 
@@ -58,9 +59,20 @@ pub(crate) fn bounded(reasons: Vec<Value>) -> Vec<Value> {
 /// A field of a reason; nothing of one that can be done without and is too large.
 fn short((name, value): (String, Value)) -> Option<(String, Value)> {
     match value {
-        Value::String(text) => Some((name, Value::String(cut(&text, LONGEST_TEXT)))),
+        Value::String(text) => Some((name, seen(Value::String(cut(&text, LONGEST_TEXT))))),
         Value::Object(_) | Value::Array(_) if value.to_string().len() > LARGEST_DIAGNOSTIC => None,
-        other => Some((name, other)),
+        other => Some((name, seen(other))),
+    }
+}
+
+/// A value of which all texts can be seen: what a pack says of itself may have characters that a terminal obeys, and one that PostgreSQL
+/// does not keep.
+fn seen(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(visible::shown(&text)),
+        Value::Array(values) => values.into_iter().map(seen).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, seen(value))).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
 
@@ -97,6 +109,15 @@ mod tests {
             json!({ "pack": "base", "code": "checker", "message": "wrong", "diagnostic": { "code": "E0201", "line": 3 } }),
         ];
         assert_eq!(bounded(reasons.clone()), reasons);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_not_kept() {
+        let kept = bounded(vec![json!({ "message": "a\0b\u{1b}[0m\nc", "diagnostic": { "notes": ["d\0", 1] } })]);
+        assert_eq!(
+            kept,
+            [json!({ "message": "a\u{fffd}b\u{fffd}[0m\nc", "diagnostic": { "notes": ["d\u{fffd}", 1] } })]
+        );
     }
 
     #[test]

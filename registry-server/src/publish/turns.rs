@@ -182,8 +182,13 @@ async fn admit_all(service: &Service, mut rows: Rows, ready: &[Ready]) -> Result
 /// Decides about one publish, and writes its rows.
 async fn decide(service: &Service, rows: &mut Rows, turn: &mut Turn, ready: &Ready) -> Result<Became, Failure> {
     let id = &ready.publish.id;
-    if !is_checked(rows, id).await? {
-        return Ok(Became::OfAnother);
+    match standing(rows, id).await? {
+        Standing::Ended => return Ok(Became::OfAnother),
+        Standing::Revoked => {
+            refuse(rows, &ready.publish, revoked(&ready.publish)).await?;
+            return Ok(Became::Refused);
+        }
+        Standing::Waits => {}
     }
     let mut step = rows.begin().await?;
     let judged = enter(service, &mut step, turn, ready).await?;
@@ -215,10 +220,35 @@ async fn decide(service: &Service, rows: &mut Rows, turn: &mut Turn, ready: &Rea
     }
 }
 
-/// Whether a publish is still to be decided.
-async fn is_checked(rows: &mut AnyConnection, id: &str) -> Result<bool, Failure> {
-    let found = sqlx::query("SELECT id FROM publishes WHERE id = $1 AND state = 'checking'").bind(id.to_owned());
-    Ok(found.fetch_optional(rows).await?.is_some())
+/// Where a publish stands when its turn has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Waits,
+    /// The token or session that it was begun with is there no longer.
+    Revoked,
+    /// Another worker has ended it.
+    Ended,
+}
+
+/// Whether a publish is still to be decided, and whoever began it may still do so. A token whose time is over meanwhile was good when it was
+/// used; one that was taken back may have been in the wrong hands. Publishes of before tokens were written down have none.
+async fn standing(rows: &mut AnyConnection, id: &str) -> Result<Standing, Failure> {
+    let query = "SELECT CASE WHEN p.token = '' OR t.id IS NOT NULL THEN 1 ELSE 0 END AS good FROM publishes p \
+                 LEFT JOIN tokens t ON t.id = p.token WHERE p.id = $1 AND p.state = 'checking'";
+    let Some(row) = sqlx::query(query).bind(id.to_owned()).fetch_optional(rows).await? else {
+        return Ok(Standing::Ended);
+    };
+    Ok(if row.try_get::<i64, _>("good")? == 1 { Standing::Waits } else { Standing::Revoked })
+}
+
+/// What the owner of the account reads, who may be the one that took the token back.
+fn revoked(publish: &Publish) -> Vec<Value> {
+    let hint = "publish it again with a token or session that is good; where this one was stolen, look at the log of the account for what else it did";
+    let reason = |pack| {
+        let message = "the token or session that began the publish was ended before its turn came";
+        diagnostic(pack, "token", message, Some(hint))
+    };
+    publish.packs.iter().map(reason).collect()
 }
 
 /// Writes the rows of the packs of a publish, or says what stands against it.

@@ -12,6 +12,7 @@ use exo_index::name::PackName;
 use exo_index::registry::layout;
 use exo_index::resolve::{Catalogue, Need, Needs, Request, Resolution, resolve};
 use exo_index::version::Version;
+use exo_index::visible::{is_visible, shown};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -59,6 +60,15 @@ pub(crate) struct Found {
     pub(crate) templates: Vec<(String, String)>,
     pub(crate) c_modules: Vec<String>,
     pub(crate) skipped: Vec<String>,
+}
+
+impl Found {
+    /// The first text for lists and rows with a character that cannot be seen, or that turns the direction of text.
+    fn unseen(&self) -> Option<&str> {
+        let lists = [&self.claims, &self.instructions, &self.targets, &self.waived, &self.offers, &self.skipped];
+        let is_hidden = |char: char| !is_visible(char) && !matches!(char, '\n' | '\t');
+        lists.into_iter().flatten().map(String::as_str).find(|text| text.contains(is_hidden))
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -380,7 +390,10 @@ fn is_of_a_limit(diagnostic: &Value) -> bool {
 
 fn judge(pack: &Examined, answer: Answer) -> Result<Found, NoVerdict> {
     match answer {
-        Answer::Verified(found) => Ok(*found),
+        Answer::Verified(found) => match found.unseen() {
+            None => Ok(*found),
+            Some(text) => Err(NoVerdict::Refused(bounded(vec![unseen(pack, text)]))),
+        },
         Answer::Refused { message, diagnostics } => {
             let at_a_limit = diagnostics.iter().any(|(_, value)| is_of_a_limit(value));
             let mut reasons = vec![diagnostic(&pack.declared, "checker", message, None)];
@@ -404,6 +417,15 @@ fn judge(pack: &Examined, answer: Answer) -> Result<Found, NoVerdict> {
     }
 }
 
+/// That a pack gives something a name that nobody could read.
+fn unseen(pack: &Examined, text: &str) -> Value {
+    let message = format!(
+        "`{}` has a character that cannot be seen, or that turns the direction of text; it would stand in lists of what the pack has",
+        shown(text)
+    );
+    diagnostic(&pack.declared, "checker", message, Some("name it anew in the modules or tests of the pack"))
+}
+
 fn unsettled(pack: &Examined, message: String) -> NoVerdict {
     let hint = "this says nothing about the pack: publish it again later, or tell whoever runs the registry";
     NoVerdict::Unsettled(diagnostic(&pack.declared, "checker", message, Some(hint)))
@@ -425,4 +447,26 @@ pub(crate) fn api_digest(found: &Found) -> Blake3 {
         text.push_str(&format!("{name} {digest}\n"));
     }
     Blake3::of(text.as_bytes())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn found(targets: &[&str], claims: &[&str]) -> Found {
+        let subject = json!({ "exo": "", "checker": "", "checker_digest": "", "solver": "", "dependencies": {} });
+        serde_json::from_value(json!({
+            "subject": subject, "claims": claims, "tests": 0, "procs": [], "claimed_procs": [], "instructions": [],
+            "targets": targets, "waived": [], "raw_c_digest": null, "offers": [], "templates": [], "c_modules": [], "skipped": [],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn names_that_nobody_could_read_are_found() {
+        assert_eq!(found(&["neon"], &["f equals g\n\tfor all n"]).unseen(), None);
+        assert_eq!(found(&["a\0b"], &[]).unseen(), Some("a\0b"));
+        assert_eq!(found(&[], &["good", "a\u{202e}b"]).unseen(), Some("a\u{202e}b"));
+    }
 }

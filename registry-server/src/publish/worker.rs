@@ -19,7 +19,7 @@ use super::queue::{self, LEASE, Place, Places};
 use super::refusals::refuse;
 use super::turns::{Became, Findings};
 use super::verification::{self, Choice, NoVerdict, verify};
-use super::{admission, waiting};
+use super::{admission, failing, waiting};
 use crate::chance;
 use crate::failure::Failure;
 use crate::service::Service;
@@ -84,7 +84,7 @@ async fn work(service: &Service, id: &str, place: OwnedSemaphorePermit) {
     };
     let start = Instant::now();
     let result = tokio::select! {
-        result = check(service, id, place) => result,
+        result = check_or_give_up(service, id, place) => result,
         () = renewal => Ok(()),
     };
     service.took("publish", start);
@@ -94,34 +94,45 @@ async fn work(service: &Service, id: &str, place: OwnedSemaphorePermit) {
     }
 }
 
-async fn check(service: &Service, id: &str, place: OwnedSemaphorePermit) -> Result<(), Failure> {
+/// Checks a publish, and ends it where the registry fails at that again and again.
+async fn check_or_give_up(service: &Service, id: &str, place: OwnedSemaphorePermit) -> Result<(), Failure> {
     let mut rows = service.registry.rows.acquire().await?;
     let Some(publish) = load(&mut rows, id).await? else { return Ok(()) };
     drop(rows);
+    let Err(failure) = check(service, &publish, place).await else { return Ok(()) };
+    if failing::tried(service, &publish, &failure).await? {
+        service.ends.tell(id);
+        service.count("refused");
+        sweep(service, &publish).await?;
+    }
+    Ok(())
+}
+
+async fn check(service: &Service, publish: &Publish, place: OwnedSemaphorePermit) -> Result<(), Failure> {
     let start = Instant::now();
-    let found = findings(service, &publish).await;
+    let found = findings(service, publish).await;
     service.took("examination", start);
     let became = match found {
         Ok(found) => service.turns.admit(publish.clone(), found, place).await?,
         Err(NoVerdict::Refused(reasons) | NoVerdict::Limit(reasons)) => {
             let mut rows = service.registry.rows.acquire().await?;
-            refuse(&mut rows, &publish, reasons).await?;
+            refuse(&mut rows, publish, reasons).await?;
             Became::Refused
         }
         Err(NoVerdict::Unsettled(reason)) => {
             let mut rows = service.registry.rows.acquire().await?;
-            refuse(&mut rows, &publish, vec![reason]).await?;
+            refuse(&mut rows, publish, vec![reason]).await?;
             Became::Refused
         }
         Err(NoVerdict::Failed(failure)) => return Err(failure),
     };
-    service.ends.tell(id);
+    service.ends.tell(&publish.id);
     match became {
         Became::Published => service.count("published"),
         Became::Refused => service.count("refused"),
         Became::Checked | Became::OfAnother => {}
     }
-    sweep(service, &publish).await
+    sweep(service, publish).await
 }
 
 /// Removes the uploads of a publish that has ended, and notes that there are none. Whoever looks for what is left does it again where a

@@ -262,6 +262,18 @@ fn a_lockfile_keeps_when_its_packs_were_published() {
         .says(&["`base 1.0.0` is locked, and is", "and the policy asks for 3 days"]);
     let lock = user.read("work/Exo.lock");
     let line = lock.lines().find(|line| line.starts_with("published")).unwrap();
-    user.write("work/Exo.lock", &lock.replace(line, "published = 1700000000"));
-    user.run(&["check", "--offline"]).exits(0);
+    // Whoever writes another time into the lockfile does not get around that where the signed index is at hand.
+    let forged = lock.replace(line, "published = 1700000000");
+    user.write("work/Exo.lock", &forged);
+    let signed = ["Exo.lock says that `base 1.0.0` was published at 2023-11-14T22:13:20Z, and", "signed 20"];
+    user.run(&["check", "--offline"]).exits(0).says(&signed);
+    user.run(&["audit"]).exits(1).says(&signed).says(&["E0609", "`exo update base` writes what the registry signed"]);
+    let elsewhere = home(&server);
+    elsewhere.project("");
+    elsewhere.write("work/Exo.toml", &user.read("work/Exo.toml"));
+    elsewhere.write("work/Exo.lock", &forged);
+    elsewhere.run(&["install", "--locked"]).exits(1).says(&signed).says(&["E0609"]);
+    user.write("work/Exo.toml", &manifest);
+    user.run(&["update", "base"]).exits(0);
+    assert_eq!(user.read("work/Exo.lock"), lock);
 }

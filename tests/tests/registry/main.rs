@@ -18,6 +18,7 @@ mod fairness;
 mod faults;
 mod generations;
 mod guarding;
+mod hostile;
 mod limiting;
 mod mail_server;
 mod mails;

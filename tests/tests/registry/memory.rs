@@ -5,7 +5,7 @@ use std::fs;
 use crate::server::Server;
 
 /// MiB of memory that are the process's own, without its program.
-fn held(server: &Server) -> u64 {
+pub(crate) fn held(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.process())).expect("the state of the server");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("its memory");
     line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") >> 10

@@ -142,6 +142,9 @@ pub(crate) fn life(server: &Server) {
     assert_eq!(send("PUT", "lab/verification", &ada, ""), 403);
     assert_eq!(send("PUT", "lab/verification", &server.token(&ada, &["owners"], &["*"]), ""), 403);
     assert_eq!(send("PUT", "lab/verification", &server.token(&root, &["owners"], &["*"]), ""), 403);
+    for narrow in ["tiles", "@lab/t*", "@other/*"] {
+        assert_eq!(send("PUT", "lab/verification", &server.token(&root, &["admin"], &[narrow]), ""), 403, "{narrow}");
+    }
     assert_eq!(send("PUT", "none/verification", &root, ""), 404);
     assert_eq!(send("PUT", "lab/verification", &root, ""), 204);
     assert_eq!(send("PUT", "lab/verification", &root, ""), 204, "nothing new");
@@ -154,7 +157,7 @@ pub(crate) fn life(server: &Server) {
     assert!(client::check(server, &trust, "@lab/blocks").0.pack.verified);
     assert!(!client::check(server, &trust, "plain").0.pack.verified);
     assert_eq!(server.get("/api/v1/search?q=&verified=true").is(200).json()["total"], 2);
-    assert_eq!(send("DELETE", "lab/verification", &server.token(&root, &["admin"], &["*"]), ""), 204);
+    assert_eq!(send("DELETE", "lab/verification", &server.token(&root, &["admin"], &["@lab/*"]), ""), 204);
     let trust = client::trust(server, Some(trust));
     assert!(!client::check(server, &trust, "@lab/tiles").0.pack.verified);
     assert_eq!(server.get("/api/v1/search?q=&verified=true").is(200).json()["total"], 0);

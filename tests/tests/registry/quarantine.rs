@@ -181,13 +181,17 @@ fn reports_reach_administrators_and_nobody_else() {
     // A token of the administrator does it with the right for it, and for its packs.
     let narrow = server.token(&root, &["admin"], &["other"]);
     server.send("PUT", PLACE, &narrow, WHY).is(403);
+    let listed = server.send("GET", "/api/v1/reports", &narrow, b"").is(200).json();
+    assert_eq!(listed["reports"], json!([]), "reports on packs that the token is not for");
+    server.send("DELETE", &path, &narrow, b"").is(403);
     let token = server.token(&root, &["admin"], &["ba*"]);
     let weak = server.token(&root, &["yank"], &["*"]);
     server.send("PUT", PLACE, &weak, WHY).is(403);
     server.send("GET", "/api/v1/reports", &weak, b"").is(403);
     server.send("PUT", PLACE, &token, WHY).is(204);
     server.send("DELETE", PLACE, &token, b"").is(204);
-    server.send("GET", "/api/v1/reports", &token, b"").is(200);
+    let listed = server.send("GET", "/api/v1/reports", &token, b"").is(200).json();
+    assert_eq!(listed["reports"].as_array().unwrap().len(), 1);
     server.send("DELETE", &path, &token, b"").is(204);
     server.send("DELETE", &path, &token, b"").is(404);
     let body = json!({ "kind": "other", "text": "again" });

@@ -139,7 +139,7 @@ fn an_answer_is_held_back_until_the_end_is_known() {
 }
 
 /// A library that takes a checker some seconds.
-fn slow() -> Pack {
+pub(crate) fn slow() -> Pack {
     let library: String = (0..900)
         .map(|n| format!("@proc\ndef f{n}(n: size, x: f32[n]):\n    for i in seq(0, n):\n        x[i] = 0.0\n"))
         .collect();

@@ -9,7 +9,7 @@ use crate::postgres::Cluster;
 use crate::server::{Pack, Server, Variables, in_database, operate_on};
 
 /// The version of the present schema.
-const PRESENT: i64 = 5;
+const PRESENT: i64 = 6;
 
 /// The schema of the release before schemas had versions.
 const FIRST: &str = include_str!("schema-1.sql");

@@ -9,7 +9,7 @@ use super::super::trouble::PageError;
 use super::super::visitor::{Frame, Visitor};
 use super::{Asked, Shown, Whole, asked_for, may_be_read};
 use crate::difference::{self, Difference};
-use crate::registry::Registry;
+use crate::service::Service;
 
 #[derive(Template)]
 #[template(path = "pack_compare.html")]
@@ -29,7 +29,7 @@ fn before<'s>(pack: &'s Shown, entry: &'s VersionEntry) -> &'s VersionEntry {
 }
 
 pub(super) async fn page(
-    registry: &Registry,
+    service: &Service,
     whole: Whole<'_>,
     asked: &Asked,
     visitor: &Visitor,
@@ -46,7 +46,7 @@ pub(super) async fn page(
     for entry in [from, to] {
         may_be_read(visitor, pack.name(), entry)?;
     }
-    let difference = difference::of(registry, from, to).await?;
+    let difference = difference::of(service, from, to).await?;
     render(&Compare {
         frame: whole.frame,
         pack,

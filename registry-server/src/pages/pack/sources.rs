@@ -15,6 +15,9 @@ use crate::registry::Registry;
 /// A longer file is not shown, in bytes.
 const LONGEST: usize = 1 << 20;
 
+/// A file of more lines is not shown: each has a place of its own in the page, which is longer than most lines.
+const MOST_LINES: usize = 20_000;
+
 /// A file in the list.
 struct FileRow {
     path: String,
@@ -45,6 +48,7 @@ fn opened(path: &str, bytes: &[u8]) -> OpenFile {
     let (hidden, text) = match std::str::from_utf8(bytes) {
         _ if bytes.len() > LONGEST => (Some("It is too long to be shown."), ""),
         Err(_) => (Some("It is no text."), ""),
+        Ok(text) if text.lines().count() > MOST_LINES => (Some("It has too many lines to be shown."), ""),
         Ok(text) => (None, text),
     };
     OpenFile { path: path.to_owned(), hidden, lines: text.lines().map(str::to_owned).collect() }
@@ -74,4 +78,18 @@ pub(super) async fn page(registry: &Registry, whole: Whole<'_>, file: &str) -> R
         open,
         archive: format!("/{}", exo_index::registry::layout::blob(&pack.entry.archive)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_be_a_long_page_is_not_shown() {
+        assert_eq!(opened("a", "x\n".repeat(MOST_LINES).as_bytes()).lines.len(), MOST_LINES);
+        for bytes in [vec![b'\n'; LONGEST], vec![b'x'; LONGEST + 1], vec![0xff]] {
+            let file = opened("a", &bytes);
+            assert!(file.hidden.is_some() && file.lines.is_empty());
+        }
+    }
 }
