@@ -202,8 +202,14 @@ impl Domain for Tolerant {
 fn selected(value: MachineValue, [x, v]: [&Tolerated; 2], [y, z]: [&Tolerated; 2]) -> Tolerated {
     let room = x.slack + v.slack;
     let (Some(a), Some(b)) = (x.value.number(), v.value.number()) else { return Tolerated::anything(value) };
-    if room > 0.0 && (a - b).abs() <= room || a.is_nan() || b.is_nan() || room == f64::INFINITY {
+    if a.is_nan() || b.is_nan() || room == f64::INFINITY {
         return Tolerated::anything(value);
+    }
+    if room > 0.0 && (a - b).abs() <= room {
+        let apart = y.value.number().zip(z.value.number()).map_or(f64::INFINITY, |(y, z)| (y - z).abs());
+        let slack = apart + y.slack.max(z.slack);
+        let slack = if slack.is_nan() { f64::INFINITY } else { slack };
+        return Tolerated { value, magnitude: y.magnitude.max(z.magnitude), slack, is_moved: false };
     }
     let chosen = if a < b { y } else { z };
     Tolerated { value, is_moved: false, ..*chosen }
