@@ -6,10 +6,13 @@ pub mod random;
 pub mod domain;
 pub mod exact;
 pub mod rounded;
+pub mod tolerated;
+pub mod values;
 pub mod frame;
 pub mod machine;
 pub mod call;
 pub mod configuration;
+pub mod assignments;
 pub mod draw;
 pub mod compare;
 
@@ -128,6 +131,30 @@ pub struct Inputs<V> {
     /// The configuration state before the run; data fields as tensors without dimensions. A field that is not here
     /// starts as 0, `False` or uninitialised.
     pub config: Vec<(ConfigField, Input<V>)>,
+}
+
+impl<V> Input<V> {
+    fn map<W>(&self, value: &dyn Fn(&V) -> W) -> Input<W> {
+        match self {
+            Input::Int(number) => Input::Int(*number),
+            Input::Bool(truth) => Input::Bool(*truth),
+            Input::Tensor(Tensor { extents, strides, data }) => Input::Tensor(Tensor {
+                extents: extents.clone(),
+                strides: strides.clone(),
+                data: data.iter().map(value).collect(),
+            }),
+        }
+    }
+}
+
+impl<V> Inputs<V> {
+    /// The same inputs in another domain.
+    pub fn map<W>(&self, value: &dyn Fn(&V) -> W) -> Inputs<W> {
+        Inputs {
+            args: self.args.iter().map(|input| input.map(value)).collect(),
+            config: self.config.iter().map(|(field, input)| (field.clone(), input.map(value))).collect(),
+        }
+    }
 }
 
 /// All data arguments after a run, in the order of the parameters, with their names.

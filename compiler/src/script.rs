@@ -18,6 +18,7 @@ pub(crate) mod prelude;
 pub(crate) mod quote;
 pub(crate) mod raw_c;
 pub(crate) mod report;
+pub(crate) mod rounds;
 pub(crate) mod run_c;
 pub(crate) mod testing;
 pub(crate) mod testing_run;

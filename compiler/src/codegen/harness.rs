@@ -12,11 +12,16 @@ use crate::diagnostic::counted;
 use crate::hardware::config::{ConfigField, FieldType};
 use crate::hardware::precision::Precision;
 use crate::interpret::rounded::MachineValue;
+use crate::interpret::tolerated::Tolerated;
 use crate::interpret::{Input, Inputs, Outputs, Tensor};
 use crate::loop_ir::procedure::{Arg, ArgType, Proc};
 
-/// Elements of known content before and after each buffer; a function that writes there is caught.
+/// Elements of known content at the side of each buffer that no page guards; a function that writes there is caught.
 const GUARD: usize = 64;
+
+/// Of so many runs, one has its buffers at the beginning of a page, so that what lies before them cannot be read; in
+/// the others it is what lies behind them.
+const ONE_AT_THE_BEGINNING: usize = 4;
 
 /// A `main.c` that includes `header_name`, fills the buffers, calls `proc`, and prints every buffer and whether the
 /// guards around it still hold: once for each entry of `inputs`, one after the other.
@@ -31,26 +36,29 @@ pub fn program(proc: &Arc<Proc>, header_name: &str, inputs: &[Inputs<MachineValu
     let mut calls = String::new();
     let mut has_buffers = false;
     for (k, inputs) in inputs.iter().enumerate() {
-        let run = run(proc, header_name, inputs)?;
+        let at_end = k % ONE_AT_THE_BEGINNING != ONE_AT_THE_BEGINNING - 1;
+        let run = run(proc, header_name, inputs, at_end)?;
         has_buffers |= !run.storage.is_empty();
         runs.push_str(&format!("static void run_{k}(void) {{\n{}}}\n\n", run.text(&proc.name)));
         calls.push_str(&format!("    run_{k}();\n"));
     }
-    let report = if has_buffers { REPORT } else { "" };
+    let (begin, buffers) = if has_buffers { ("    watch();\n", BUFFERS) } else { ("", "") };
+    let count = proc.args.len();
     Ok(format!(
-        "#include \"{header_name}\"\n#include <inttypes.h>\n#include <math.h>\n#include <stdio.h>\n\
-         #include <string.h>\n\nenum {{ GUARD = {GUARD}, CANARY = 0xA5 }};\n\n{report}{runs}\
-         int main(void) {{\n{calls}    return 0;\n}}\n"
+        "#define _DEFAULT_SOURCE\n#include \"{header_name}\"\n#include <inttypes.h>\n#include <math.h>\n\
+         #include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n\
+         enum {{ GUARD = {GUARD}, CANARY = 0xA5, ARGUMENTS = {count} }};\n\n{buffers}{runs}\
+         int main(void) {{\n{begin}{calls}    return 0;\n}}\n"
     ))
 }
 
-fn run(proc: &Arc<Proc>, header_name: &str, inputs: &Inputs<MachineValue>) -> Result<Program, String> {
+fn run(proc: &Arc<Proc>, header_name: &str, inputs: &Inputs<MachineValue>, at_end: bool) -> Result<Program, String> {
     if proc.args.len() != inputs.args.len() {
         let (have, want) = (counted(inputs.args.len(), "input"), counted(proc.args.len(), "argument"));
         return Err(format!("`{}` takes {want}, not {have}", proc.name));
     }
     let mut usage = Usage::default();
-    let mut program = Program::default();
+    let mut program = Program { at_end, ..Program::default() };
     program.context(&Context::of_proc(proc, header::library(header_name)), &inputs.config)?;
     for (at, (arg, input)) in proc.args.iter().zip(&inputs.args).enumerate() {
         let constant = !usage.writes_param(proc, at);
@@ -62,6 +70,8 @@ fn run(proc: &Arc<Proc>, header_name: &str, inputs: &Inputs<MachineValue>) -> Re
 /// One run.
 #[derive(Default)]
 struct Program {
+    /// Whether buffers end where a page ends, rather than begin where one begins.
+    at_end: bool,
     storage: String,
     filling: String,
     arguments: Vec<String>,
@@ -83,7 +93,7 @@ impl Program {
         if context.type_name() == "void" {
             return Ok(());
         }
-        self.state.storage = format!("static {} context;\n", context.type_name());
+        self.state.storage = format!("    static {} context;\n", context.type_name());
         for (field, input) in config.iter().filter(|(field, _)| field.config().is_readwrite()) {
             let place = format!("context.{}", context::path(field));
             let (initial, kind) = match (input, field.ty()) {
@@ -111,7 +121,7 @@ impl Program {
             (ArgType::Data(ty), Input::Tensor(tensor)) => {
                 let precision = ty.precision.concrete();
                 self.buffer(at, precision, tensor);
-                let pointer = format!("buffer_{at} + GUARD");
+                let pointer = format!("buffer_{at}");
                 self.arguments.push(match ty.is_window {
                     false => pointer,
                     true => {
@@ -140,25 +150,24 @@ impl Program {
         };
         let values: Vec<String> = tensor.data.iter().map(|value| literal(*value, precision)).collect();
         self.storage.push_str(&format!(
-            "static {ty} buffer_{at}[GUARD + {count} + GUARD];\nstatic const {wide} data_{at}[{count}] = {{ {} }};\n",
-            values.join(", ")
+            "    static const {wide} data_{at}[{count}] = {{ {} }};\n    {ty} *const buffer_{at} = place({at}, {count} * sizeof({ty}), sizeof({ty}), {});\n",
+            values.join(", "),
+            i32::from(self.at_end),
         ));
-        self.filling.push_str(&format!(
-            "    memset(buffer_{at}, CANARY, sizeof buffer_{at});\n    \
-             for (size_t i = 0; i < {count}; i++) buffer_{at}[GUARD + i] = {store}(data_{at}[i]);\n"
-        ));
+        self.filling
+            .push_str(&format!("    for (size_t i = 0; i < {count}; i++) buffer_{at}[i] = {store}(data_{at}[i]);\n"));
         let kind = if precision.is_float() { "float" } else { "int" };
         self.printing.push_str(&format!(
             "    printf(\"{kind}\");\n    \
-             for (size_t i = 0; i < {count}; i++) {print}{element}(buffer_{at}[GUARD + i]));\n    \
+             for (size_t i = 0; i < {count}; i++) {print}{element}(buffer_{at}[i]));\n    \
              printf(\"\\n\");\n    \
-             report({at}, buffer_{at}, sizeof buffer_{at}, sizeof buffer_{at}[0]);\n"
+             report({at});\n"
         ));
     }
 
     /// The body of the function that makes this run.
     fn text(&self, name: &str) -> String {
-        let Program { storage, filling, arguments, printing, state } = self;
+        let Program { storage, filling, arguments, printing, state, at_end: _ } = self;
         let context = if state.storage.is_empty() { "NULL" } else { "&context" };
         let arguments: String = arguments.iter().map(|argument| format!(", {argument}")).collect();
         // A later run may crash, and what is not flushed is lost then.
@@ -170,14 +179,71 @@ impl Program {
     }
 }
 
-const REPORT: &str = "static void report(int at, const void *buffer, size_t size, size_t element) {
-    const unsigned char *bytes = buffer;
-    for (size_t i = 0; i < GUARD * element; i++) {
-        if (bytes[i] != CANARY || bytes[size - 1 - i] != CANARY) {
-            printf(\"overrun %d\\n\", at);
-            return;
+/// Where buffers lie: next to a page that cannot be touched, so that a function that reads or writes there ends at once.
+const BUFFERS: &str = "static struct { unsigned char *low, *begin, *end, *high; } places[ARGUMENTS];
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+static unsigned char *between_guards(size_t size) {
+    unsigned char *all = mmap(NULL, size + 2 * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (all == MAP_FAILED) exit(1);
+    mprotect(all, page_size(), PROT_NONE);
+    mprotect(all + page_size() + size, page_size(), PROT_NONE);
+    return all + page_size();
+}
+
+static void touched(int number, siginfo_t *info, void *context) {
+    const unsigned char *address = info->si_addr;
+    (void)context;
+    for (int at = 0; at < ARGUMENTS; at++) {
+        if (places[at].low && address >= places[at].low - page_size() && address < places[at].high + page_size()) {
+            printf(\"touched %d\\n\", at);
+            fflush(stdout);
+            _exit(0);
         }
     }
+    signal(number, SIG_DFL);
+}
+
+static void watch(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = touched;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+}
+#else
+static size_t page_size(void) { return 4096; }
+static unsigned char *between_guards(size_t size) {
+    unsigned char *all = malloc(size);
+    if (!all) exit(1);
+    return all;
+}
+static void watch(void) {}
+#endif
+
+static void *place(int at, size_t size, size_t element, int at_end) {
+    size_t pages = (size + GUARD * element) / page_size() + 1;
+    unsigned char *low = between_guards(pages * page_size()), *high = low + pages * page_size();
+    memset(low, CANARY, pages * page_size());
+    places[at].low = low;
+    places[at].high = high;
+    places[at].begin = at_end ? high - size : low;
+    places[at].end = places[at].begin + size;
+    return places[at].begin;
+}
+
+static void report(int at) {
+    int holds = 1;
+    for (const unsigned char *byte = places[at].low; byte < places[at].begin; byte++) holds &= *byte == CANARY;
+    for (const unsigned char *byte = places[at].end; byte < places[at].high; byte++) holds &= *byte == CANARY;
+    if (!holds) printf(\"overrun %d\\n\", at);
 }
 
 ";
@@ -238,6 +304,10 @@ pub fn parse(stdout: &str) -> Result<Vec<Vec<MachineValue>>, String> {
                 let at = words.next().unwrap_or("?");
                 return Err(format!("the function wrote outside the buffer of argument {at}"));
             }
+            Some("touched") => {
+                let at = words.next().unwrap_or("?");
+                return Err(format!("the function reads or writes outside the buffer of argument {at}"));
+            }
             Some("done") => done = true,
             Some(_) | None => return Err(format!("the program printed `{line}`")),
         }
@@ -275,13 +345,31 @@ fn parse_hex(word: &str) -> Option<f64> {
     Some(digits as f64 * 2f64.powi(half) * 2f64.powi(exponent - 4 * places - half))
 }
 
+/// What the interpreter says of one value that C prints.
+pub trait Expectation: Clone + std::fmt::Display + From<MachineValue> {
+    /// Whether C may print this. Where the interpreter leaves a value uninitialised, it may be anything.
+    fn allows(&self, have: &MachineValue) -> bool;
+}
+
+impl Expectation for MachineValue {
+    fn allows(&self, have: &MachineValue) -> bool {
+        self == have || matches!(self, MachineValue::Poison | MachineValue::Undefined(_))
+    }
+}
+
+impl Expectation for Tolerated {
+    fn allows(&self, have: &MachineValue) -> bool {
+        Tolerated::allows(self, have)
+    }
+}
+
 /// What the program should print by the interpreter: data arguments, then the fields of the context.
-pub fn places(expected: &Outputs<MachineValue>) -> Vec<(String, Tensor<MachineValue>)> {
-    let scalar = |value: MachineValue| Tensor::dense(Vec::new(), vec![value]);
+fn places<V: Expectation>(expected: &Outputs<V>) -> Vec<(String, Tensor<V>)> {
+    let scalar = |value: i64| Tensor::dense(Vec::new(), vec![V::from(MachineValue::Int(value))]);
     let fields = expected.config.iter().filter(|(field, _)| field.config().is_readwrite()).map(|(field, value)| {
         let value = match value {
-            Input::Int(value) => scalar(MachineValue::Int(*value)),
-            Input::Bool(value) => scalar(MachineValue::Int(i64::from(*value))),
+            Input::Int(value) => scalar(*value),
+            Input::Bool(value) => scalar(i64::from(*value)),
             Input::Tensor(tensor) => tensor.clone(),
         };
         (field.to_string(), value)
@@ -289,9 +377,8 @@ pub fn places(expected: &Outputs<MachineValue>) -> Vec<(String, Tensor<MachineVa
     expected.tensors.iter().cloned().chain(fields).collect()
 }
 
-/// The first place where the program's buffers are not what the interpreter says, in words. Values that the
-/// interpreter leaves uninitialised may be anything.
-pub fn first_difference(expected: &Outputs<MachineValue>, buffers: &[Vec<MachineValue>]) -> Option<String> {
+/// The first place where the program's buffers are not what the interpreter says, in words.
+pub fn first_difference<V: Expectation>(expected: &Outputs<V>, buffers: &[Vec<MachineValue>]) -> Option<String> {
     let places = places(expected);
     if places.len() != buffers.len() {
         return Some(format!("C printed {} instead of {}", counted(buffers.len(), "buffer"), places.len()));
@@ -301,7 +388,7 @@ pub fn first_difference(expected: &Outputs<MachineValue>, buffers: &[Vec<Machine
             return Some(format!("`{name}` has {} instead of {}", counted(buffer.len(), "element"), tensor.data.len()));
         }
         for (at, (want, have)) in tensor.data.iter().zip(buffer).enumerate() {
-            if want != have && !matches!(want, MachineValue::Poison | MachineValue::Undefined(_)) {
+            if !want.allows(have) {
                 let place = tensor.indices().into_iter().find(|idx| offset(idx, &tensor.strides) == at);
                 return Some(match place {
                     Some(idx) => format!("`{name}{idx:?}` is {have} in C and {want} in the interpreter"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::hardware::config::{ConfigField, FieldType};
+use crate::hardware::precision::Precision;
 use crate::interpret::call::parameter_precision;
 use crate::interpret::domain::Domain;
 use crate::interpret::frame::{Binding, ConfigCell, ConfigMemory, ControlValue, Frame, View, dense_strides};
@@ -23,6 +24,15 @@ const CONFIG_ATTEMPTS: usize = 60;
 /// Values that the user chose, by position of the argument.
 pub type Given = std::collections::BTreeMap<usize, ControlValue>;
 
+/// How the windows of a draw lie in memory, where the asserts leave it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// With gaps or without.
+    Any,
+    /// No dimension has the least stride that it can have.
+    Gaps,
+}
+
 /// The shapes and control values of one run: everything but the data.
 #[derive(Clone, Debug)]
 pub struct Setting {
@@ -36,9 +46,20 @@ impl Setting {
     /// Draws arguments that all procs accept. Their signatures must agree in kinds and ranks. `limit` bounds sizes where
     /// the asserts allow it. `None` when none was found.
     pub fn draw(procs: &[&Proc], given: &Given, limit: i64, random: &mut Random) -> Option<Setting> {
+        Setting::laid_out(procs, given, limit, Layout::Any, random)
+    }
+
+    /// [`Setting::draw`] with a choice of layouts.
+    pub fn laid_out(
+        procs: &[&Proc],
+        given: &Given,
+        limit: i64,
+        layout: Layout,
+        random: &mut Random,
+    ) -> Option<Setting> {
         let first = procs.first()?;
-        let mut search =
-            Search { procs, given, limit, constants: constants(procs), order: drawing_order(first), nodes: 0, random };
+        let (constants, order) = (constants(procs), drawing_order(first));
+        let mut search = Search { procs, given, limit, layout, constants, order, nodes: 0, random };
         let used: BTreeSet<ConfigField> = procs.iter().flat_map(|proc| Touched::by_proc(proc).all()).collect();
         // Asserts may tie fields to arguments, so both have to be drawn together, more often when there are fields.
         for _ in 0..if used.is_empty() { ATTEMPTS } else { CONFIG_ATTEMPTS } {
@@ -67,40 +88,47 @@ impl Setting {
 
     /// Inputs of these shapes with random data.
     pub fn inputs<D: Domain>(&self, domain: &D, proc: &Proc, random: &mut Random) -> Inputs<D::Value> {
+        self.inputs_of(proc, &mut |_, precision| domain.random(random, precision))
+    }
+
+    /// Inputs of these shapes with data from `value`, which is told the position of the argument; fields of the
+    /// configuration state come after the arguments.
+    pub fn inputs_of<V: Clone>(&self, proc: &Proc, value: &mut dyn FnMut(usize, Precision) -> V) -> Inputs<V> {
         let args = proc
             .args
             .iter()
             .zip(&self.bindings)
-            .map(|(arg, binding)| match (binding, &arg.ty) {
+            .enumerate()
+            .map(|(at, (arg, binding))| match (binding, &arg.ty) {
                 (Binding::Control(ControlValue::Int(value)), _) => Input::Int(*value),
                 (Binding::Control(ControlValue::Bool(value)), _) => Input::Bool(*value),
                 (Binding::View(view), ArgType::Data(ty)) => {
                     let precision = parameter_precision(ty);
                     let count = span_of(&view.extents, &view.strides);
-                    let data = (0..count).map(|_| domain.random(random, precision)).collect();
+                    let data = (0..count).map(|_| value(at, precision)).collect();
                     Input::Tensor(Tensor { extents: view.extents.clone(), strides: view.strides.clone(), data })
                 }
                 // A draw gives views to data arguments only.
                 (Binding::View(_), ArgType::Control(_)) => Input::Int(0),
             })
             .collect();
-        let config = self.config.iter().map(|(field, value)| (field.clone(), initial(domain, field, *value, random)));
+        let config = self.config.iter().enumerate().map(|(at, (field, control))| {
+            let mut data = |precision| value(proc.args.len() + at, precision);
+            (field.clone(), initial(field, *control, &mut data))
+        });
         Inputs { args, config: config.collect() }
     }
 }
 
-fn initial<D: Domain>(
-    domain: &D,
+fn initial<V: Clone>(
     field: &ConfigField,
-    value: Option<ControlValue>,
-    random: &mut Random,
-) -> Input<D::Value> {
-    match (value, field.ty()) {
+    control: Option<ControlValue>,
+    data: &mut dyn FnMut(Precision) -> V,
+) -> Input<V> {
+    match (control, field.ty()) {
         (Some(ControlValue::Int(value)), _) => Input::Int(value),
         (Some(ControlValue::Bool(value)), _) => Input::Bool(value),
-        (None, FieldType::Data(precision)) => {
-            Input::Tensor(Tensor::dense(Vec::new(), vec![domain.random(random, precision)]))
-        }
+        (None, FieldType::Data(precision)) => Input::Tensor(Tensor::dense(Vec::new(), vec![data(precision)])),
         (None, FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride) => Input::Int(0),
     }
 }
@@ -154,6 +182,7 @@ struct Search<'a> {
     procs: &'a [&'a Proc],
     given: &'a Given,
     limit: i64,
+    layout: Layout,
     constants: Vec<i64>,
     order: Vec<usize>,
     nodes: usize,
@@ -324,11 +353,14 @@ impl Search<'_> {
             self.random.shuffle(&mut order);
         }
         order.sort_by_key(|dim| strides.get(*dim).copied().flatten().is_none());
-        let gaps = !self.random.one_in(3);
+        let gaps = match self.layout {
+            Layout::Gaps => Some((1, 2)),
+            Layout::Any => (!self.random.one_in(3)).then_some((0, 2)),
+        };
         let mut covered = 1i64;
         for dim in order {
             let (extent, slot) = (extents.get(dim)?, strides.get_mut(dim)?);
-            let gap = if gaps { self.random.between(0, 2) } else { 0 };
+            let gap = gaps.map_or(0, |(least, most)| self.random.between(least, most));
             let stride = slot.unwrap_or(covered + gap);
             *slot = Some(stride);
             covered = covered.max((extent - 1).checked_mul(stride)?.checked_add(covered)?);

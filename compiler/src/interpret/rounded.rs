@@ -211,13 +211,14 @@ fn convert(value: MachineValue, precision: Precision) -> MachineValue {
             let inside = value.trunc() >= lo as f64 && value.trunc() < hi as f64 + 1.0;
             match inside {
                 true => MachineValue::Int(value as i64),
-                false => MachineValue::Undefined(Undefined::OutOfRange(precision)),
+                false => out_of_range(precision),
             }
         }
     }
 }
 
-fn int_range(precision: Precision) -> (i64, i64) {
+/// The least and the largest integer of a precision.
+pub(super) fn int_range(precision: Precision) -> (i64, i64) {
     match precision {
         Precision::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
         Precision::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
@@ -297,11 +298,34 @@ fn float_binary(op: BinaryOp, a: f64, b: f64) -> Option<f64> {
     }
 }
 
+/// Bits of the significand of a floating precision, the leading one included.
+pub(super) fn significant_bits(precision: Precision) -> i32 {
+    match precision {
+        Precision::F64 => 53,
+        Precision::F16 => 11,
+        Precision::Bf16 => 8,
+        Precision::R
+        | Precision::F32
+        | Precision::I8
+        | Precision::I16
+        | Precision::I32
+        | Precision::I64
+        | Precision::Ui8
+        | Precision::Ui16
+        | Precision::Ui32 => 24,
+    }
+}
+
+/// The result of a conversion from a float that the integer precision cannot hold.
+pub(super) fn out_of_range(precision: Precision) -> MachineValue {
+    MachineValue::Undefined(Undefined::OutOfRange(precision))
+}
+
 /// To the nearest value of the precision, ties to even.
 ///
 /// For one operation on values of the precision, rounding the double result gives what rounding the exact result gives:
 /// a double has more than twice the bits of an f32 and two to spare (Figueroa 1995).
-fn round(value: f64, precision: Precision) -> f64 {
+pub(super) fn round(value: f64, precision: Precision) -> f64 {
     match precision {
         Precision::F64 => value,
         Precision::R | Precision::F32 => f64::from(value as f32),

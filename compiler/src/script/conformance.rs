@@ -11,17 +11,19 @@ use crate::codegen::conformance::{OPAQUE_REGISTERS, WRAPPER_SUFFIX, wrapper};
 use crate::contract::{TestOutcome, TestResult};
 use crate::diagnostic::codes;
 use crate::hardware::precision::Precision;
-use crate::interpret::draw::Given;
+use crate::interpret::assignments::assignments;
+use crate::interpret::random::Random;
 use crate::loop_ir::Proc;
 use crate::script::host::{Host, Record};
 use crate::script::load;
 use crate::script::report::field;
+use crate::script::rounds::Effort;
 use crate::script::run_c::{self, Machine, Outcome};
 use crate::script::testing_run::result;
 use crate::script::values::procedure::ProcedureValue;
 
-/// Runs of each instruction; strides and sizes differ from run to run.
-const RUNS: usize = 2;
+/// Assignments of sizes and indices that each instruction is tried with.
+const ASSIGNMENTS: usize = 16;
 
 /// Runs every instruction of a target.
 pub(crate) fn run(
@@ -54,8 +56,8 @@ fn run_wrapper(host: &Host, name: String, wrapper: &Arc<Proc>, machine: &Machine
     if let Err(diagnostics) = checks::check_proc(wrapper, &mut host.solver.borrow_mut()) {
         return result(name, Err(diagnostics), Record::default());
     }
-    let given = vec![Given::new(); RUNS];
-    let outcome = load::quietly(host, |eval| Ok(run_c::run(host, wrapper, machine, &given, eval)));
+    let given = assignments(wrapper, ASSIGNMENTS, &mut Random::new(1));
+    let outcome = load::quietly(host, |eval| Ok(run_c::run(host, wrapper, machine, &given, Effort::INSTRUCTION, eval)));
     match outcome {
         Err(diagnostics) => result(name, Err(diagnostics), Record::default()),
         Ok(Err(mut refusal)) => {

@@ -8,17 +8,14 @@ use starlark::values::Value;
 
 use crate::codegen::{Options, harness};
 use crate::diagnostic::{Diagnostic, Refusal, RefusalKind, codes};
-use crate::hardware::config::FieldType;
-use crate::hardware::precision::Precision;
-use crate::interpret::draw::{Given, Setting};
+use crate::interpret::draw::Given;
 use crate::interpret::frame::ControlValue;
-use crate::interpret::random::Random;
-use crate::interpret::rounded::MachineValue;
-use crate::interpret::{self, DEFAULT_BUDGET, Fault, FaultKind, Outputs, Rounded};
+use crate::interpret::{Fault, FaultKind};
 use crate::loop_ir::{ArgType, Control, Proc};
 use crate::schedule::Procedure;
 use crate::script::errors::refused;
 use crate::script::host::Host;
+use crate::script::rounds::{Effort, NoRound, Plan, Round};
 use crate::script::{c_failure, c_text, machine};
 use crate::world::{CMachine, CProgram, CRun};
 
@@ -66,7 +63,7 @@ pub(crate) fn check<'v>(
     let given =
         combinations(procedure.ir(), sizes).map_err(|message| wrong(Diagnostic::error(codes::ARGUMENT, message)))?;
     let machine = Machine::of(target).map_err(wrong)?;
-    let outcome = run(host, procedure.ir(), &machine, &given, eval).map_err(refused)?;
+    let outcome = run(host, procedure.ir(), &machine, &given, Effort::PROC, eval).map_err(refused)?;
     let mut record = host.record.borrow_mut();
     match outcome {
         Outcome::Agreed { runner } => record.runners.push(runner),
@@ -107,12 +104,6 @@ fn combinations(proc: &Proc, sizes: &BTreeMap<String, Vec<i64>>) -> Result<Vec<G
     }
 }
 
-/// What one run of a proc must give, and how it is told apart from the others.
-struct Round {
-    sizes: String,
-    expected: Outputs<MachineValue>,
-}
-
 fn wrong_with(sizes: &str, diagnostic: Diagnostic) -> Outcome {
     Outcome::Wrong(match sizes {
         "" => diagnostic,
@@ -120,12 +111,14 @@ fn wrong_with(sizes: &str, diagnostic: Diagnostic) -> Outcome {
     })
 }
 
-/// Compiles a proc once and runs it on drawn inputs, once for each entry of `given`, all in one program.
+/// Compiles a proc once and runs it on drawn inputs, at least once for each entry of `given` as far as `effort` allows,
+/// all in one program.
 pub(crate) fn run(
     host: &Host,
     proc: &Arc<Proc>,
     machine: &Machine,
     given: &[Given],
+    effort: Effort,
     eval: &mut Evaluator<'_, '_, '_>,
 ) -> Result<Outcome, Refusal> {
     let Some(runner) = host.runner.clone() else {
@@ -135,26 +128,22 @@ pub(crate) fn run(
     let output = c_text::compile(std::slice::from_ref(proc), &options, eval)?;
     let malformed =
         |message: String| Refusal::new(RefusalKind::Argument, "check_c", Diagnostic::error(codes::ARGUMENT, message));
-    let (mut rounds, mut all_inputs) = (Vec::new(), Vec::new());
-    for (round, given) in given.iter().enumerate() {
-        let mut random = Random::new(round as u64 + 1);
-        let limit = 9 + 4 * round as i64;
-        let Some(setting) = Setting::draw(&[proc], given, limit, &mut random) else {
+    let mut plan = Plan::new(proc, effort);
+    let rounds = match plan.rounds(given) {
+        Ok(rounds) => rounds,
+        Err(NoRound::NoArguments) => {
             return Err(malformed(format!("no arguments were found that satisfy the asserts of `{}`", proc.name)));
-        };
-        let inputs = setting.inputs(&Rounded, proc, &mut random);
-        all_inputs.push(inputs.clone());
-        let sizes = interpret::compare::describe(&setting.controls(proc));
-        match interpret::run(&Rounded, proc, inputs, DEFAULT_BUDGET) {
-            Ok(expected) => rounds.push(Round { sizes, expected }),
-            Err(fault) if fault.kind == FaultKind::Unsupported => return Err(uncheckable(proc, &fault)),
-            Err(fault) => {
-                let message = format!("`{}` goes wrong: {}", proc.name, fault.message);
-                let diagnostic = Diagnostic::error(codes::UNEQUAL, message).at(&fault.span, "here");
-                return Ok(wrong_with(&sizes, diagnostic));
-            }
         }
-    }
+        Err(NoRound::Fault { fault, .. }) if fault.kind == FaultKind::Unsupported => {
+            return Err(uncheckable(proc, &fault));
+        }
+        Err(NoRound::Fault { sizes, fault }) => {
+            let message = format!("`{}` goes wrong: {}", proc.name, fault.message);
+            let diagnostic = Diagnostic::error(codes::UNEQUAL, message).at(&fault.span, "here");
+            return Ok(wrong_with(&sizes, diagnostic));
+        }
+    };
+    let all_inputs: Vec<_> = rounds.iter().map(|round| round.inputs.clone()).collect();
     let main = harness::program(proc, "kernel.h", &all_inputs).map_err(malformed)?;
     let program = CProgram {
         files: vec![
@@ -192,7 +181,7 @@ fn judge(proc: &Proc, run: CRun, rounds: &[Round]) -> Outcome {
             for round in rounds {
                 match harness::parse(printed.next().unwrap_or_default()) {
                     Ok(buffers) => {
-                        if let Some(difference) = difference(proc, &round.expected, &buffers) {
+                        if let Some(difference) = harness::first_difference(&round.expected, &buffers) {
                             let message = format!("the C of `{}` computes something else", proc.name);
                             return wrong_with(&round.sizes, wrong(message).note(difference));
                         }
@@ -215,51 +204,6 @@ fn judge(proc: &Proc, run: CRun, rounds: &[Round]) -> Outcome {
                 }
             }
         }
-    }
-}
-
-/// A difference that rounding does not explain: C may fuse, and instructions may add in another order.
-fn difference(proc: &Proc, expected: &Outputs<MachineValue>, buffers: &[Vec<MachineValue>]) -> Option<String> {
-    let exact = harness::first_difference(expected, buffers)?;
-    let places = harness::places(expected);
-    let arguments = proc.args.iter().filter_map(|arg| match &arg.ty {
-        ArgType::Data(ty) => Some(ty.precision.concrete()),
-        ArgType::Control(_) => None,
-    });
-    let fields = expected.config.iter().filter(|(field, _)| field.config().is_readwrite());
-    // Control values are exact, as integers are.
-    let precisions = arguments.chain(fields.map(|(field, _)| match field.ty() {
-        FieldType::Data(precision) => precision,
-        FieldType::Size | FieldType::Index | FieldType::Bool | FieldType::Stride => Precision::I64,
-    }));
-    let same_shape = places.len() == buffers.len()
-        && places.iter().zip(buffers).all(|((_, tensor), buffer)| tensor.data.len() == buffer.len());
-    let close = same_shape
-        && places.iter().zip(buffers).zip(precisions).all(|(((_, tensor), buffer), precision)| {
-            tensor.data.iter().zip(buffer).all(|(want, have)| agree(want, have, precision))
-        });
-    (!close).then_some(exact)
-}
-
-fn agree(want: &MachineValue, have: &MachineValue, precision: Precision) -> bool {
-    if matches!(want, MachineValue::Poison | MachineValue::Undefined(_)) || want == have {
-        return true;
-    }
-    let tolerance = match precision {
-        Precision::R | Precision::F32 => 1e-5,
-        Precision::F64 => 1e-13,
-        Precision::F16 | Precision::Bf16 => 2e-2,
-        Precision::I8
-        | Precision::I16
-        | Precision::I32
-        | Precision::I64
-        | Precision::Ui8
-        | Precision::Ui16
-        | Precision::Ui32 => return false,
-    };
-    match (want.number(), have.number()) {
-        (Some(want), Some(have)) => (want - have).abs() <= tolerance * want.abs().max(1.0),
-        _ => false,
     }
 }
 

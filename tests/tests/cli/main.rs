@@ -5,6 +5,7 @@
 mod atomicity;
 mod benching;
 mod building;
+mod conforming;
 mod conventions;
 mod emitting;
 mod git;
