@@ -8,6 +8,7 @@ pub(crate) mod ended;
 pub(crate) mod examination;
 pub(crate) mod folders;
 pub(crate) mod names;
+pub(crate) mod publisher;
 pub(crate) mod queue;
 pub(crate) mod refusals;
 pub(crate) mod turns;
