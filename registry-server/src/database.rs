@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{Any, AnyPool, Executor as _, Transaction};
+use sqlx::{Any, AnyPool, Connection as _, Executor as _, Transaction};
 
 use crate::failure::Failure;
 
@@ -179,10 +179,8 @@ async fn execute(pool: &AnyPool, statements: &'static str) -> Result<(), Failure
 /// Whether no transaction is left on a connection to SQLite. Where a full disk fails a commit, SQLite and the library can be of two
 /// minds about that; such a connection would keep its view of the rows, and the lock, for good, so it is closed.
 async fn is_idle(connection: &mut sqlx::AnyConnection) -> bool {
-    match connection.execute("ROLLBACK").await {
-        Ok(_) => false,
-        Err(error) => error.as_database_error().is_some_and(|said| said.message().contains("no transaction is active")),
-    }
+    // The thread of the connection may still be about to take a transaction back that was given up; it has done so when it answers.
+    !connection.is_in_transaction() || (connection.ping().await.is_ok() && !connection.is_in_transaction())
 }
 
 /// A transaction that holds the registry's one lock: whoever changes packs, log or pointer waits here for the others, on whatever

@@ -9,6 +9,7 @@ pub(crate) mod examination;
 mod failing;
 pub(crate) mod folders;
 pub(crate) mod names;
+pub(crate) mod publisher;
 pub(crate) mod queue;
 pub(crate) mod refusals;
 pub(crate) mod turns;

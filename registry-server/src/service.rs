@@ -30,8 +30,9 @@ use crate::publish::bundled::Bundled;
 use crate::publish::ended::Ends;
 use crate::publish::folders::{self, Folders};
 use crate::publish::names::Names;
+use crate::publish::publisher::Publisher;
+use crate::publish::reverification;
 use crate::publish::turns::{self, Turns};
-use crate::publish::{reverification, worker};
 use crate::registry::Registry;
 use crate::request;
 use crate::search::table::Table;
@@ -182,9 +183,8 @@ pub(crate) async fn serve(arguments: &Serve) -> Result<(), Failure> {
     }
     say!("listening on http://{address}");
     let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_WORKERS));
+    let _publisher = Publisher::start(service.clone(), waiting, workers)?;
     let background = [
-        tokio::spawn(worker::run(service.clone(), workers)),
-        tokio::spawn(turns::run(service.clone(), waiting)),
         tokio::spawn(read_ahead(service.clone())),
         tokio::spawn(renew(service.clone())),
         tokio::spawn(reverification::run(service.clone())),
