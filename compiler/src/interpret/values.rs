@@ -23,6 +23,8 @@ pub enum Spread {
     Small,
     /// Those without zero, for code that divides.
     SmallNonzero,
+    /// One and minus one, and halves among floats: for code whose sums a narrow type has to hold.
+    Units,
 }
 
 impl Spread {
@@ -35,7 +37,8 @@ impl Spread {
             Spread::Bits14 => Some(Spread::Bits6),
             Spread::Bits6 => Some(Spread::Small),
             Spread::Small => Some(Spread::SmallNonzero),
-            Spread::SmallNonzero => None,
+            Spread::SmallNonzero => Some(Spread::Units),
+            Spread::Units => None,
         }
     }
 
@@ -45,7 +48,7 @@ impl Spread {
             Spread::Bits30 => Some(30),
             Spread::Bits14 => Some(14),
             Spread::Bits6 => Some(6),
-            Spread::Ends | Spread::Small | Spread::SmallNonzero => None,
+            Spread::Ends | Spread::Small | Spread::SmallNonzero | Spread::Units => None,
         }
     }
 }
@@ -78,6 +81,9 @@ impl Values {
             let (least, greatest) = rounded::int_range(precision);
             return MachineValue::Int(if argument.is_multiple_of(2) { greatest } else { least });
         }
+        if spread == Spread::Units {
+            return self.unit(precision);
+        }
         let Some(bits) = spread.bits() else {
             loop {
                 let value = Rounded.random(&mut self.random, precision);
@@ -97,6 +103,16 @@ impl Values {
             }
             _ => self.wide(precision, bits),
         }
+    }
+
+    fn unit(&mut self, precision: Precision) -> MachineValue {
+        let is_negative = self.random.one_in(2);
+        if precision.is_float() {
+            let size = if self.random.one_in(2) { 1.0 } else { 0.5 };
+            return MachineValue::Float(if is_negative { -size } else { size });
+        }
+        let is_signed = rounded::int_range(precision).0 < 0;
+        MachineValue::Int(if is_negative && is_signed { -1 } else { 1 })
     }
 
     fn deal(&mut self, argument: usize, precision: Precision) -> MachineValue {

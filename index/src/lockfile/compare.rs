@@ -91,6 +91,11 @@ impl Lockfile {
         for (name, pack) in &self.packs {
             if !needed.contains(name) {
                 found.push(Disagreement::Unneeded { name: name.clone(), locked: pack.version.clone() });
+                continue;
+            }
+            // Never so in a file; a lockfile from which a pack was taken that is to move is to be settled anew.
+            for absent in pack.dependencies.iter().filter(|name| !self.packs.contains_key(*name)) {
+                found.push(Disagreement::Missing { name: absent.clone(), requirement: Requirement::ANY });
             }
         }
         found.sort_by(|a, b| a.name().cmp(b.name()));

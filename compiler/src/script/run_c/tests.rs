@@ -44,9 +44,10 @@ check_c(ones, target(name = 'host'), sizes = {'n': [1, 2]})
     (programs, diagnostics)
 }
 
+/// The sizes take turns until there were three runs.
 #[test]
 fn all_sizes_run_in_one_program() {
-    let (programs, diagnostics) = checked("float 0x1p+0\ndone\nfloat 0x1p+0 0x1p+0\ndone\n", 0);
+    let (programs, diagnostics) = checked("float 0x1p+0\ndone\nfloat 0x1p+0 0x1p+0\ndone\nfloat 0x1p+0\ndone\n", 0);
     assert!(diagnostics.is_empty(), "{diagnostics:#?}");
     assert_eq!(programs.len(), 1);
     let (_, main) = programs[0].files.iter().find(|(name, _)| name == "main.c").unwrap();
