@@ -143,8 +143,12 @@ pub(crate) fn unknown_pack(settings: &Settings, name: &PackName, registry: &Regi
     let beside = registry.reached.names_beside(name);
     let near = nearest(name.as_str(), registry.names().chain(&beside).map(PackName::as_str));
     let asked: String = registry.reached.asked_for(name).map(|url| format!(" or in registry `{url}`")).collect();
-    let failure = Failure::refused(format!("there is no pack `{name}` in the packs that come with exo{asked}"))
+    let mut failure = Failure::refused(format!("there is no pack `{name}` in the packs that come with exo{asked}"))
         .code(codes::RESOLUTION);
+    if asked.is_empty() {
+        failure = failure
+            .note("no registry was asked: `EXO_REGISTRY=URL`, or `default` in the configuration, puts one in use");
+    }
     match did_you_mean(&near) {
         Some(suggestion) => failure.hint(suggestion),
         None => {

@@ -129,7 +129,11 @@ fn packs_are_found_and_described() {
     sandbox.run(&["search", "nothing-like-it"]).exits(1).prints(&["no pack is about nothing-like-it"]);
     sandbox.run(&["info", "user"]).exits(0).prints(&["user 1.0.0 (schedule)", "dependencies  base ^1", "exo add user"]);
     sandbox.run(&["info", "base"]).exits(0).prints(&["versions      2.0.0, 1.1.0, 1.0.0"]);
-    sandbox.run(&["info", "bsae"]).exits(1).says(&["there is no pack `bsae`", "did you mean `base`"]);
+    sandbox.run(&["info", "bsae"]).exits(1).says(&[
+        "there is no pack `bsae`",
+        "did you mean `base`",
+        "no registry was asked: `EXO_REGISTRY=URL`",
+    ]);
     let json = sandbox.run(&["info", "user", "--format", "json"]).exits(0).json();
     assert!(json["dependencies"]["base"].is_string());
 }
