@@ -52,7 +52,9 @@ pub(crate) fn raw_c(before: Option<&Lockfile>, after: &Lockfile) -> Vec<NewC> {
     let Some(before) = before else { return Vec::new() };
     let text = |digest: Option<Blake3>| digest.map_or("none".to_string(), |digest| digest.to_string());
     let changed = |new: &LockedPack| {
-        let old = before.packs.get(&new.name).filter(|old| old.raw_c != new.raw_c)?;
+        // Files of path packs are the user's own and may change, so theirs is not locked.
+        let is_locked = !matches!(new.source, LockedSource::Path(_));
+        let old = before.packs.get(&new.name).filter(|old| is_locked && old.raw_c != new.raw_c)?;
         // `exo lock` verifies nothing, so that of the same version it may not have been known whether there is any.
         let same = old.version == new.version && old.source == new.source;
         (!same || old.raw_c.is_some()).then(|| NewC {

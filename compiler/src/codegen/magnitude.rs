@@ -5,6 +5,7 @@
 //! call. Offsets of elements are no larger than their buffers, so they are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::codegen::intervals::{Interval, Intervals};
 use crate::codegen::problems::Problems;
@@ -160,7 +161,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn call(&mut self, callee: &'a std::sync::Arc<Proc>, args: &[Expr]) {
+    fn call(&mut self, callee: &'a Arc<Proc>, args: &[Expr]) {
         let mut ranges = Vec::with_capacity(args.len());
         for (formal, actual) in callee.args.iter().zip(args) {
             match &formal.ty {

@@ -43,8 +43,8 @@ fn updates_that_cannot_be_leave_the_lockfile_as_it_was() {
     assert_eq!(sandbox.state(), before);
 }
 
-#[test]
-fn new_raw_c_is_accepted_or_the_update_is_refused() {
+/// A target `chip` whose second version has other raw C.
+fn with_chips() -> Sandbox {
     let sandbox = Sandbox::new();
     let lib = |text: &str| {
         format!(
@@ -53,6 +53,12 @@ fn new_raw_c_is_accepted_or_the_update_is_refused() {
     };
     sandbox.pack("chip", "1.0.0", "", &[("src/lib.exo", &lib("*(&{x_data}) = 0;"))]);
     sandbox.pack("chip", "1.1.0", "", &[("src/lib.exo", &lib("*(&{x_data}) = 0.0f;"))]);
+    sandbox
+}
+
+#[test]
+fn new_raw_c_is_accepted_or_the_update_is_refused() {
+    let sandbox = with_chips();
     sandbox.project("[dependencies]\nchip = \"1\"\n");
     sandbox.run(&["install"]).exits(0);
     sandbox.run(&["update", "chip", "--precise", "1.0.0", "--accept-raw-c"]).exits(0);
@@ -75,14 +81,7 @@ fn new_raw_c_is_accepted_or_the_update_is_refused() {
 /// Not `exo update` alone moves packs.
 #[test]
 fn no_command_changes_raw_c_without_a_word() {
-    let sandbox = Sandbox::new();
-    let lib = |text: &str| {
-        format!(
-            "@instr(\"{text}\")\ndef set(x: [f32][1]):\n    x[0] = 0.0\n\ntarget = target(name = \"t\", instructions = [set])\n"
-        )
-    };
-    sandbox.pack("chip", "1.0.0", "", &[("src/lib.exo", &lib("*(&{x_data}) = 0;"))]);
-    sandbox.pack("chip", "1.1.0", "", &[("src/lib.exo", &lib("*(&{x_data}) = 0.0f;"))]);
+    let sandbox = with_chips();
     sandbox.pack("user", "1.0.0", "chip = \"=1.0.0\"\n", &[]);
     sandbox.pack("user", "1.1.0", "chip = \"=1.1.0\"\n", &[]);
     sandbox.project("[dependencies]\nuser = \"=1.0.0\"\n");
@@ -102,6 +101,16 @@ fn no_command_changes_raw_c_without_a_word() {
     sandbox.run(&["update", "chip", "--accept-raw-c"]).exits(0);
     sandbox.run(&["install"]).exits(0);
     sandbox.run(&["add", "user@=1.0", "--accept-raw-c"]).exits(0).says(&["Updated chip 1.1.0 -> 1.0.0"]);
+}
+
+/// What is in a folder of the user's own is not locked, so there is nothing to accept.
+#[test]
+fn a_pack_that_is_taken_from_a_folder_needs_no_acceptance() {
+    let sandbox = with_chips();
+    sandbox.project("[dependencies]\nchip = \"=1.0.0\"\n");
+    sandbox.run(&["install"]).exits(0);
+    sandbox.project("[dependencies]\nchip = { path = \"../packs/chip-1.1.0\" }\n");
+    sandbox.run(&["install"]).exits(0).says(&["Updated chip 1.0.0 -> 1.1.0"]);
 }
 
 #[test]
